@@ -1,0 +1,44 @@
+# How every target of the project is built: C++20, warnings are errors, hidden visibility.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The build tree mirrors the installed one, so that libcuprum finds softgpu the same way in both.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CUPRUM_SOFTGPU_SUBDIR cuprum/softgpu)  # under lib/
+
+set(_cuprum_compile_options -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion
+                            -Wno-missing-field-initializers -Werror)
+set(_cuprum_link_options)
+if(CUPRUM_SANITIZE STREQUAL "address")
+  list(APPEND _cuprum_compile_options -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  list(APPEND _cuprum_link_options -fsanitize=address,undefined)
+elseif(CUPRUM_SANITIZE STREQUAL "thread")
+  list(APPEND _cuprum_compile_options -fsanitize=thread -fno-omit-frame-pointer)
+  list(APPEND _cuprum_link_options -fsanitize=thread)
+elseif(NOT CUPRUM_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "CUPRUM_SANITIZE is '${CUPRUM_SANITIZE}'; it can be address, thread or empty")
+endif()
+
+# cuprum_library(NAME SOURCES... [LINK libs...]): a static part of one of the two shared libraries.
+function(cuprum_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${arg_LINK})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  cuprum_conventions(${name})
+endfunction()
+
+function(cuprum_conventions name)
+  target_compile_options(${name} PRIVATE ${_cuprum_compile_options})
+  target_link_options(${name} PRIVATE ${_cuprum_link_options})
+endfunction()

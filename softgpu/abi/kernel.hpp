@@ -1,0 +1,81 @@
+// What generated kernel code and the scheduler that runs it agree on.
+//
+// Generated code knows these structures by the offsets below; the static_asserts at the end are the
+// contract. Nothing here may depend on LLVM or on the C++ standard library's classes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace softgpu::abi {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+// How the threads of a block map to gangs of W lanes. The compiler makes one version of a kernel for
+// each shape that is launched: the more it knows, the more stays scalar or becomes a plain vector access.
+enum class Shape : std::uint8_t {
+  rows,     // block.x is a multiple of W: tid.x goes up by one over the lanes, tid.y and tid.z are uniform, all gangs are full
+  line,     // block is one-dimensional with any x: as above, but the last gang may be partial
+  general,  // anything else: tid.x, tid.y and tid.z vary over the lanes, the last gang may be partial
+};
+
+// One block in flight. Filled by the scheduler before any of the block's code runs; read by generated code.
+struct Block {
+  const std::byte* params = nullptr;  // the kernel's parameters, laid out as the PTX declares them
+  std::byte* shared = nullptr;        // static shared variables first, dynamic shared memory behind them
+  Dim3 index;                         // %ctaid
+  Dim3 grid;                          // %nctaid
+  Dim3 size;                          // %ntid
+  std::uint32_t shared_bytes = 0;     // static and dynamic
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t worker = 0;           // reported as %smid
+  std::uint64_t grid_id = 0;
+};
+
+// Why a gang has returned to the scheduler before its end.
+enum class Suspend : std::uint32_t {
+  none,
+  barrier,         // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
+  yield,           // spins or sleeps: run the others first
+};
+
+enum class BarrierReduction : std::uint32_t { none, all, any, count };
+
+// One gang in flight, for kernels that have suspend points.
+struct Gang {
+  const Block* block = nullptr;
+  std::uint32_t first_thread = 0;   // linear index in the block of lane 0
+  std::uint32_t lanes = 0;          // how many threads the gang holds, at most W
+  // Written by generated code before it suspends:
+  Suspend reason = Suspend::none;
+  std::uint32_t barrier_id = 0;
+  std::uint32_t barrier_threads = 0;
+  std::uint32_t arrived = 0;        // threads of this gang that wait at the barrier
+  BarrierReduction reduction = BarrierReduction::none;
+  std::uint32_t reduction_in = 0;   // how many of the arrived threads have a true predicate
+  // Written by the scheduler before it resumes the gang:
+  std::uint32_t reduction_out = 0;  // all: every predicate was true; any: one was; count: how many were
+};
+
+// A kernel without suspend points: runs all threads of the block.
+using RunBlock = void (*)(const Block*);
+
+// A kernel with suspend points: starts one gang and runs it up to its first suspend point. Returns
+// null when the gang has ended, else its frame. The frame's first word is the function that resumes it
+// (called with the frame); it reads null once the gang has ended. Frames come from `allocate_frame`.
+using StartGang = void* (*)(Gang*);
+using ResumeGang = void (*)(void* frame);
+
+static_assert(sizeof(Dim3) == 12);
+static_assert(offsetof(Block, params) == 0 && offsetof(Block, shared) == 8);
+static_assert(offsetof(Block, index) == 16 && offsetof(Block, grid) == 28 && offsetof(Block, size) == 40);
+static_assert(offsetof(Block, shared_bytes) == 52 && offsetof(Block, dynamic_shared_bytes) == 56);
+static_assert(offsetof(Block, worker) == 60 && offsetof(Block, grid_id) == 64);
+static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 && offsetof(Gang, lanes) == 12);
+static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 && offsetof(Gang, barrier_threads) == 24);
+static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
+static_assert(offsetof(Gang, reduction_out) == 40);
+
+}  // namespace softgpu::abi

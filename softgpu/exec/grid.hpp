@@ -1,0 +1,37 @@
+// Running a grid of blocks. Knows nothing of streams or contexts: those are runtime/'s.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "softgpu/exec/kernel_code.hpp"
+
+namespace softgpu::exec {
+
+// How a grid ended.
+enum class Outcome : std::uint8_t {
+  completed,
+  illegal_address,      // CUDA_ERROR_ILLEGAL_ADDRESS
+  illegal_instruction,  // CUDA_ERROR_ILLEGAL_INSTRUCTION
+  trap,                 // trap instruction: CUDA_ERROR_LAUNCH_FAILED
+  assertion,            // CUDA_ERROR_ASSERT
+  barrier_deadlock,     // all threads wait, none can go on: CUDA_ERROR_LAUNCH_FAILED, said on stderr
+  cancelled,            // the context was torn down
+};
+
+struct GridLaunch {
+  KernelCode code;
+  abi::Dim3 grid, block;
+  std::vector<std::byte> params;        // owned copy
+  std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  std::string kernel_name;              // for messages
+  int priority = 0;                     // lower runs first, as CUDA's
+  bool cooperative = false;             // all blocks in flight at once
+  // Called once, on the thread that finished the last block. Must not block.
+  std::function<void(Outcome)> on_done;
+};
+
+}  // namespace softgpu::exec
