@@ -1,6 +1,7 @@
 // Running a grid of blocks. Knows nothing of streams or contexts: those are runtime/'s.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,11 +26,15 @@ enum class Outcome : std::uint8_t {
 struct GridLaunch {
   KernelCode code;
   abi::Dim3 grid, block;
-  std::vector<std::byte> params;        // owned copy
+  std::vector<std::byte> params;  // owned copy
   std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  std::string kernel_name;              // for messages
-  int priority = 0;                     // lower runs first, as CUDA's
-  bool cooperative = false;             // all blocks in flight at once
+  std::string kernel_name;      // for messages
+  int priority = 0;             // lower runs first, as CUDA's
+  bool cooperative = false;     // all blocks in flight at once
+  const void* queue = nullptr;  // the stream, for threads that wait for one: see Pool::wait_until
+  // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`. Call
+  // Pool::notify() after setting it. Null: can't be cancelled.
+  std::shared_ptr<const std::atomic<bool>> cancel;
   // Called once, on the thread that finished the last block. Must not block.
   std::function<void(Outcome)> on_done;
 };
