@@ -10,3 +10,6 @@ if(NOT CUPRUM_CUDA_INCLUDE)
 endif()
 add_library(cuprum_cuda_headers INTERFACE)
 target_include_directories(cuprum_cuda_headers SYSTEM INTERFACE ${CUPRUM_CUDA_INCLUDE})
+
+# The toolkit's root: tests find NVRTC and its like there.
+get_filename_component(CUPRUM_CUDA_ROOT ${CUPRUM_CUDA_INCLUDE} DIRECTORY)

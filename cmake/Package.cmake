@@ -1,1 +1,29 @@
+# cmake --install: the headers, libcuprum, softgpu in a folder of its own, and how CMake and pkg-config find them.
+if(NOT TARGET cuprum)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
 
+set(_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cuprum)
+set(_softgpu_dir ${CMAKE_INSTALL_LIBDIR}/${CUPRUM_SOFTGPU_SUBDIR})
+
+install(TARGETS cuprum EXPORT cuprum-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cuprum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(CUPRUM_SOFTGPU)
+  install(TARGETS softgpu LIBRARY DESTINATION ${_softgpu_dir})
+endif()
+
+install(EXPORT cuprum-targets NAMESPACE cuprum:: DESTINATION ${_package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cuprum-config.cmake.in ${PROJECT_BINARY_DIR}/cuprum-config.cmake
+  INSTALL_DESTINATION ${_package_dir}
+  PATH_VARS _softgpu_dir)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cuprum-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cuprum-config.cmake ${PROJECT_BINARY_DIR}/cuprum-config-version.cmake
+  DESTINATION ${_package_dir})
+
+file(RELATIVE_PATH _pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/cuprum.pc.in ${PROJECT_BINARY_DIR}/cuprum.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cuprum.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

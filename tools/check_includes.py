@@ -37,7 +37,7 @@ FOREIGN = {
     "llvm/": ["softgpu/lower", "softgpu/simt", "softgpu/jit"],
     "llvm-c/": [],
     "cuda.h": ["include/cuprum", "src/driver_abi", "src/driver", "src/core", "softgpu/runtime", "softgpu/api", "bench"],
-    "cudaTypedefs.h": ["src/driver_abi", "src/driver", "softgpu/api", "bench"],
+    "cudaTypedefs.h": ["include/cuprum", "src/driver_abi", "src/driver", "softgpu/api", "bench"],
     "cudaProfiler": ["src/driver_abi", "src/driver", "softgpu/api"],
     "cuda_runtime": [],
     "nvrtc.h": ["src/toolchain"],
