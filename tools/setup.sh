@@ -7,7 +7,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/.deps
 build=$root/build/release
-use_toolkit=yes # --no-toolkit makes it "no"
+use_toolkit=yes      # --no-toolkit makes it "no"
+configure_options=() # of CMake, beyond what is always given
 
 debian_packages=(
   g++ cmake ninja-build pkg-config     # building
@@ -180,15 +181,16 @@ keep_caches_here() {
 }
 
 configure() {
-  local settings="-DCUPRUM_CUDA_INCLUDE=$cuda_root/include"
+  local options=("-DCUPRUM_CUDA_INCLUDE=$cuda_root/include" ${configure_options[@]+"${configure_options[@]}"})
   local mark=$build/configured-with
-  if [[ -f $build/build.ninja && $(cat "$mark" 2>/dev/null) == "$settings" ]]; then
+  if [[ -f $build/build.ninja && $(cat "$mark" 2>/dev/null) == "${options[*]}" ]]; then
     return # ninja runs CMake again by itself when its files change
   fi
   say "configure: build/release"
   rm -f "$mark"
-  (cd "$root" && cmake --preset release "$settings" --log-level=WARNING) || fail "CMake could not configure the project (see above)."
-  printf '%s\n' "$settings" >"$mark"
+  (cd "$root" && cmake --preset release "${options[@]}" --log-level=WARNING) ||
+    fail "CMake could not configure the project (see above)."
+  printf '%s\n' "${options[*]}" >"$mark"
 }
 
 build() {

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Runs the API and conformance tests and the benchmarks on NVIDIA's driver.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: tools/on-gpu.sh [BUILD]
+       tools/on-gpu.sh --pack FOLDER [BUILD]
+
+Runs, on a machine with an NVIDIA GPU, what was built in BUILD (build/release unless given): the tests of the public API and
+of the driver's C interface, then the benchmarks, and ends with a line: N passed, N failed. If nothing was built there, builds
+it first, as ./tour does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA toolkit (CUDA_HOME, else
+/usr/local/cuda).
+
+  --pack FOLDER   copy what such a run needs from BUILD into FOLDER, to be taken to a machine with a GPU and run there
+                  with tools/on-gpu.sh FOLDER
+TEXT
+}
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The programs that speak to whichever driver CUPRUM_DRIVER names.
+test_programs() { find "$1/bin" -maxdepth 1 -type f -executable \( -name 'api_*' -o -name 'conformance_*' \) | sort; }
+bench_programs() { find "$1/bin" -maxdepth 1 -type f -executable -name 'bench_*' | sort; }
+
+pack() {
+  local folder=$1 build=$2
+  [[ -n $(test_programs "$build") ]] || { echo "$build has no tests to take along: build it first" >&2; exit 1; }
+  rm -rf "$folder"
+  mkdir -p "$folder/bin" "$folder/lib"
+  { test_programs "$build"; bench_programs "$build"; } | xargs cp -t "$folder/bin"
+  cp -a "$build"/lib/libcuprum.so* "$folder/lib"
+  strip "$folder"/bin/* "$folder"/lib/libcuprum.so.*.*.*
+  du -sh "$folder"
+}
+
+# Builds only where nothing was built; needs what ./tour needs.
+build_here() {
+  source "$root/tools/setup.sh"
+  configure_options+=(-DCUPRUM_BENCH=ON)
+  set_up
+}
+
+# The sum of the numbers that a pattern finds in GoogleTest's closing lines.
+sum_of() { sed -n "s/^\[  $1  \] \([0-9]*\) tests\?[.,].*/\1/p" "$log" | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+run() {
+  local build=$1 program passed failed broken=0
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  export CUPRUM_DRIVER=nvidia LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+
+  for program in $(test_programs "$build"); do
+    echo "==> $(basename "$program")"
+    # A program that ends without GoogleTest's summary has crashed: that counts as one failure.
+    if ! "$program" --gtest_brief=1 2>&1 | tee -a "$log" && ! tail -n 20 "$log" | grep -q '^\[  FAILED  \]'; then
+      broken=$((broken + 1))
+    fi
+  done
+  for program in $(bench_programs "$build"); do
+    echo "==> $(basename "$program")"
+    "$program" || { echo "$(basename "$program") failed"; broken=$((broken + 1)); }
+  done
+  passed=$(sum_of PASSED) failed=$(($(sum_of FAILED) + broken))
+  echo "$passed passed, $failed failed"
+  [[ $failed -eq 0 ]]
+}
+
+case ${1:-} in
+  -h | --help) usage ;;
+  --pack) pack "${2:?$(usage)}" "${3:-$root/build/release}" ;;
+  *)
+    build=$(realpath -m "${1:-$root/build/release}")
+    [[ -n $(test_programs "$build" 2>/dev/null) ]] || build_here
+    run "$build"
+    ;;
+esac
