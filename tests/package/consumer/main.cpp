@@ -7,7 +7,8 @@ int main() {
   device.set_current();
   cuprum::Stream stream = device.create_stream();
 
-  cuprum::Program program(R"(extern "C" __global__ void square(int* out) { out[threadIdx.x] = threadIdx.x * threadIdx.x; })");
+  cuprum::Program program(
+      R"(extern "C" __global__ void square(int* out) { out[threadIdx.x] = threadIdx.x * threadIdx.x; })");
   cuprum::Kernel square = program.compile(cuprum::Target::cubin).get_kernel("square");
 
   constexpr int n = 100;
