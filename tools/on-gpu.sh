@@ -37,8 +37,7 @@ pack() {
 # Builds only where nothing was built; needs what ./tour needs.
 build_here() {
   source "$root/tools/setup.sh"
-  configure_options+=(-DCUPRUM_BENCH=ON)
-  set_up
+  set_up -DCUPRUM_BENCH=ON
 }
 
 # The sum of the numbers that a pattern finds in GoogleTest's closing lines.

@@ -6,9 +6,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/.deps
-build=$root/build/release
-use_toolkit=yes      # --no-toolkit makes it "no"
-configure_options=() # of CMake, beyond what is always given
+use_toolkit=yes # --no-toolkit makes it "no"
 
 debian_packages=(
   g++ cmake ninja-build pkg-config     # building
@@ -180,28 +178,32 @@ keep_caches_here() {
   export PYTHONDONTWRITEBYTECODE=1
 }
 
+# configure PRESET [OPTION...]
 configure() {
-  local options=("-DCUPRUM_CUDA_INCLUDE=$cuda_root/include" ${configure_options[@]+"${configure_options[@]}"})
+  local preset=$1 build=$root/build/$1
+  local options=("-DCUPRUM_CUDA_INCLUDE=$cuda_root/include" "${@:2}")
   local mark=$build/configured-with
   if [[ -f $build/build.ninja && $(cat "$mark" 2>/dev/null) == "${options[*]}" ]]; then
     return # ninja runs CMake again by itself when its files change
   fi
-  say "configure: build/release"
+  say "configure: build/$preset"
   rm -f "$mark"
-  (cd "$root" && cmake --preset release "${options[@]}" --log-level=WARNING) ||
+  (cd "$root" && cmake --preset "$preset" "${options[@]}" --log-level=WARNING) ||
     fail "CMake could not configure the project (see above)."
   printf '%s\n' "${options[*]}" >"$mark"
 }
 
+# build PRESET
 build() {
-  say "build: build/release"
-  NINJA_STATUS='[%f/%t, %es] ' cmake --build "$build" --parallel "$(nproc)" || fail "The build failed (see above)."
+  say "build: build/$1"
+  NINJA_STATUS='[%f/%t, %es] ' cmake --build "$root/build/$1" --parallel "$(nproc)" || fail "The build failed (see above)."
 }
 
+# set_up [OPTION...]: all of it, with options for CMake
 set_up() {
   ensure_packages
   ensure_cuda
   keep_caches_here
-  configure
-  build
+  configure release "$@"
+  build release
 }
