@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by ./tour and ./check: installs what is missing, configures, builds.
 #
 # Each step is skipped when its result is there already, and leaves its mark only when it is complete, so a run
@@ -54,18 +55,17 @@ ensure_packages() {
     say "packages: all ${#debian_packages[@]} installed"
     return
   fi
-  local command="apt-get install --yes --no-install-recommends ${missing[*]}"
+  local command=(apt-get install --yes --no-install-recommends "${missing[@]}")
   prefix=$(as_root) || fail "These Debian packages are missing and this user may not install them. As root, type:" "" \
-    "  apt-get update && $command" "" "then run this command again."
+    "  apt-get update && ${command[*]}" "" "then run this command again."
   say "packages: installing ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
   # apt's narration is of interest only when it fails.
   local log
   log=$(mktemp)
-  if ! { $prefix apt-get update && $prefix env DEBIAN_FRONTEND=noninteractive $command; } >"$log" 2>&1 </dev/null; then
+  if ! { $prefix apt-get update && $prefix env DEBIAN_FRONTEND=noninteractive "${command[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 20 "$log" >&2
     rm -f "$log"
-    fail "" "apt-get failed (its last lines are above). To try by hand: $prefix $command"
+    fail "" "apt-get failed (its last lines are above). To try by hand: $prefix ${command[*]}"
   fi
   rm -f "$log"
   mapfile -t missing < <(missing_packages)
