@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,8 +33,8 @@ struct GridLaunch {
   int priority = 0;             // lower runs first, as CUDA's
   bool cooperative = false;     // all blocks in flight at once
   const void* queue = nullptr;  // the stream, for threads that wait for one: see Pool::wait_until
-  // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`. Call
-  // Pool::notify() after setting it. Null: can't be cancelled.
+  // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
+  // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;
   // Called once, on the thread that finished the last block. Must not block.
   std::function<void(Outcome)> on_done;

@@ -8,10 +8,10 @@
 namespace softgpu::exec {
 
 struct KernelCode {
-  abi::RunBlock run_block = nullptr;    // exactly one of the two is set
+  abi::RunBlock run_block = nullptr;  // exactly one of the two is set
   abi::StartGang start_gang = nullptr;
-  unsigned width = 1;                   // lanes of a gang
-  std::uint64_t stack_bytes = 0;        // more than a caller's thread is sure to have: run on a worker only
+  unsigned width = 1;             // lanes of a gang
+  std::uint64_t stack_bytes = 0;  // more than a caller's thread is sure to have: run on a worker only
 };
 
 }  // namespace softgpu::exec

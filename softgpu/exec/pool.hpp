@@ -1,7 +1,7 @@
 // The threads that run grids and small jobs, and the host threads that help them while they wait.
 //
 //   Pool& pool = *new Pool({.workers = config.workers});   // leaked on purpose: see ~Pool
-//   pool.submit({.code = code, .grid = grid, .block = block, .params = params, .on_done = done, .queue = stream});
+//   pool.submit({.code = code, .grid = grid, .block = block, .params = params, .queue = stream, .on_done = done});
 //   pool.wait_until([&] { return stream->idle(); }, stream);
 //
 // Order is the caller's business: everything submitted may run at once. A stream submits its next grid
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <type_traits>
 
 #include "softgpu/exec/grid.hpp"
 
@@ -60,7 +61,7 @@ class Pool {
                  const_cast<void*>(static_cast<const void*>(std::addressof(done))), queue);
   }
 
-  // Makes every thread in wait_until look at its predicate again, and workers at GridLaunch::cancel.
+  // Makes every thread in wait_until look at its predicate again.
   void notify();
 
  private:

@@ -1,0 +1,55 @@
+#include "softgpu/exec/block_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace softgpu::exec {
+namespace {
+
+constexpr std::size_t kPage = 64 * 1024;  // a multiple of every page size in use
+constexpr std::size_t kBehind = (std::size_t{1} << 32) + kPage;
+constexpr std::size_t kReserved = kPage + SharedMemory::kCapacity + kBehind;
+
+}  // namespace
+
+SharedMemory::SharedMemory() {
+  void* reserved = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = static_cast<std::byte*>(reserved);
+  end_ = mapping_ + kPage + kCapacity;
+  if (mprotect(mapping_ + kPage, kCapacity, PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapping_, kReserved);
+    throw std::bad_alloc();
+  }
+}
+
+SharedMemory::~SharedMemory() { munmap(mapping_, kReserved); }
+
+void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
+
+void* FrameArena::allocate(std::size_t bytes) noexcept {
+  bytes = (bytes + 63) / 64 * 64;
+  while (current_ < chunks_.size() && chunks_[current_].size - used_ < bytes) {
+    ++current_;
+    used_ = 0;
+  }
+  if (current_ == chunks_.size()) {
+    // Each chunk is as large as all before it, so that a block's frames end up in a few.
+    std::size_t size = 64 * 1024;
+    for (const Chunk& chunk : chunks_) size += chunk.size;
+    size = std::max(size, bytes);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, size));
+    if (!memory) return nullptr;
+    chunks_.push_back({std::unique_ptr<std::byte, FreeChunk>(memory), size});
+  }
+  void* frame = chunks_[current_].memory.get() + used_;
+  used_ += bytes;
+  return frame;
+}
+
+void FrameArena::reset() noexcept { current_ = used_ = 0; }
+
+}  // namespace softgpu::exec

@@ -1,0 +1,52 @@
+// The memory a block in flight owns: its shared memory and its gangs' frames. Both are reused from block to block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace softgpu::exec {
+
+// One block's shared memory. Nothing behind it is accessible for 4 GiB, so that every shared-space address (a
+// 32-bit offset) beyond the size that was asked for, rounded up to 128 bytes, faults.
+class SharedMemory {
+ public:
+  SharedMemory();  // throws std::bad_alloc
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  static constexpr std::uint32_t kCapacity = 256 * 1024;  // CUDA's largest multiprocessor has 228 KiB
+
+  // The base for `bytes` of shared memory, at most kCapacity; a multiple of 128.
+  std::byte* base(std::uint32_t bytes) const { return end_ - (bytes + 127) / 128 * 128; }
+
+ private:
+  std::byte* mapping_;
+  std::byte* end_;
+};
+
+// Where gangs keep their values while they are suspended. Frames are freed all at once.
+class FrameArena {
+ public:
+  FrameArena() { chunks_.reserve(64); }  // they double in size: there are never more
+
+  // 64-byte aligned; null when there is no memory.
+  void* allocate(std::size_t bytes) noexcept;
+  void reset() noexcept;
+
+ private:
+  struct FreeChunk {
+    void operator()(std::byte*) const noexcept;
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte, FreeChunk> memory;
+    std::size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  std::size_t current_ = 0;  // the chunk that is being filled; those before it are full
+  std::size_t used_ = 0;     // of it
+};
+
+}  // namespace softgpu::exec

@@ -1,0 +1,141 @@
+#include "softgpu/exec/fault.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "softgpu/exec/float_control.hpp"
+
+namespace softgpu::exec {
+namespace {
+
+// Read by the signal handler on any thread, so its access must not allocate: initial-exec storage exists with the
+// thread, while a dlopened library's ordinary thread-local storage is made on first use.
+[[gnu::tls_model("initial-exec")]] thread_local Running* t_running = nullptr;
+
+struct CaughtSignal {
+  int number;
+  Outcome outcome;
+};
+constexpr std::array kCaught = {
+    CaughtSignal{SIGSEGV, Outcome::illegal_address},
+    CaughtSignal{SIGBUS, Outcome::illegal_address},
+    CaughtSignal{SIGFPE, Outcome::illegal_instruction},
+    CaughtSignal{SIGILL, Outcome::illegal_instruction},
+};
+std::array<struct sigaction, kCaught.size()> g_previous;
+
+std::size_t row_of(int signal) {
+  std::size_t row = 0;
+  while (kCaught[row].number != signal) ++row;
+  return row;
+}
+
+// Does what would have happened without us.
+void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction& previous) {
+  if (previous.sa_flags & SA_SIGINFO) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // The faulting instruction runs again and meets the default action. A fault can't be ignored. One sent by
+    // kill() does not come again by itself.
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+    if (info->si_code <= 0) raise(signal);
+  }
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  const std::size_t row = row_of(signal);
+  const bool sent_by_a_process = info->si_code <= 0;
+  if (t_running == nullptr || sent_by_a_process) return pass_on(signal, info, context, g_previous[row]);
+  leave_kernel(kCaught[row].outcome);
+}
+
+void install_handlers() {
+  for (std::size_t row = 0; row < kCaught.size(); ++row) {
+    struct sigaction action = {};
+    action.sa_sigaction = on_signal;
+    // SA_NODEFER: the handler is left by siglongjmp, and nothing has to be unblocked then.
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    sigaction(kCaught[row].number, &action, &g_previous[row]);
+  }
+}
+
+// The calling thread's alternate signal stack: its own when it has one (sanitizers and some languages' runtimes
+// provide it), else one that lives as long as the thread.
+class AlternateStack {
+ public:
+  AlternateStack() {
+    const auto needed = static_cast<std::size_t>(std::max(sysconf(_SC_MINSIGSTKSZ), 4096L)) + 4096;
+    if (sigaltstack(nullptr, &previous_) == 0 && !(previous_.ss_flags & SS_DISABLE) && previous_.ss_size >= needed)
+      return;
+    size_ = std::max<std::size_t>(needed, 64 * 1024);
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) {
+      memory_ = nullptr;
+      return;
+    }
+    stack_t stack = {};
+    stack.ss_sp = memory_;
+    stack.ss_size = size_;
+    sigaltstack(&stack, nullptr);
+  }
+  ~AlternateStack() {
+    if (!memory_) return;
+    sigaltstack(&previous_, nullptr);
+    munmap(memory_, size_);
+  }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  stack_t previous_ = {};
+  void* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+void prepare_thread() {
+  [[gnu::tls_model("initial-exec")]] static thread_local bool prepared = false;
+  if (prepared) [[likely]]
+    return;
+  static std::once_flag handlers;
+  std::call_once(handlers, install_handlers);
+  static thread_local AlternateStack stack;
+  prepared = true;
+}
+
+}  // namespace
+
+Running* running() noexcept { return t_running; }
+
+Outcome run_guarded(Running& what, void (*body)(void*), void* context) {
+  prepare_thread();
+  const DefaultFloatControl control;
+  const int left = sigsetjmp(what.leave, 0);
+  if (left == 0) {
+    t_running = &what;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    body(context);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_running = nullptr;
+  return static_cast<Outcome>(left);
+}
+
+void leave_kernel(Outcome outcome) noexcept {
+  static_assert(static_cast<int>(Outcome::completed) == 0, "siglongjmp can't hand over zero");
+  if (t_running == nullptr) std::abort();  // generated code was called outside run_guarded
+  siglongjmp(t_running->leave, static_cast<int>(outcome));
+}
+
+}  // namespace softgpu::exec

@@ -1,0 +1,20 @@
+// What goes wrong in generated code ends the kernel, not the process.
+#pragma once
+
+#include "softgpu/exec/running.hpp"
+
+namespace softgpu::exec {
+
+// Calls body(context) with running() == &what. Returns `completed`, or why the code was left: a bad access, an
+// illegal instruction or an arithmetic trap raised as a signal, or leave_kernel(). Nothing of the frames in between
+// is unwound. Floating-point control is CUDA's inside: round to nearest, denormals kept, no traps.
+//
+// The first call in a process installs handlers for SIGSEGV, SIGBUS, SIGFPE and SIGILL that pass on what was not
+// raised in here; the first call on a thread makes sure it has an alternate signal stack, so that an overflowing
+// kernel stack is caught too.
+Outcome run_guarded(Running& what, void (*body)(void*), void* context);
+
+// Ends the kernel that this thread runs.
+[[noreturn]] void leave_kernel(Outcome) noexcept;
+
+}  // namespace softgpu::exec

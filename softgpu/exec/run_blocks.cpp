@@ -1,0 +1,162 @@
+// What a thread does with the work it has picked.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "softgpu/exec/fault.hpp"
+#include "softgpu/exec/scheduler.hpp"
+
+namespace softgpu::exec {
+namespace {
+
+// A spinning gang is back at once; one that took longer has done something useful.
+constexpr std::chrono::nanoseconds kSpinStep{500};
+constexpr std::size_t kSpareBlocks = 64;
+
+struct PlainRun {
+  const GridRun& grid;
+  BlockRange range;
+  abi::Block& block;
+};
+
+// Inside run_guarded.
+void run_range(void* context) {
+  PlainRun& run = *static_cast<PlainRun*>(context);
+  const GridLaunch& launch = run.grid.launch;
+  abi::Dim3& index = run.block.index;
+  index = run.grid.index_of(run.range.first);
+  for (std::uint64_t left = run.range.count;;) {
+    launch.code.run_block(&run.block);
+    if (--left == 0 || run.grid.is_cancelled()) return;
+    if (++index.x < launch.grid.x) continue;
+    index.x = 0;
+    if (++index.y < launch.grid.y) continue;
+    index.y = 0;
+    ++index.z;
+  }
+}
+
+}  // namespace
+
+void Scheduler::run(Work& work, const Runner& runner) {
+  if (work.job) {
+    if (!stopped()) work.job->job.run();
+    work.job.reset();
+    hooks_.progress();
+    return;
+  }
+  GridRun& grid = *work.grid;
+  std::uint64_t ended = work.dropped;
+  if (ended == 0) {
+    if (!work.resumed && !provide_block(*work.seat))
+      ended = work.fresh.count + drop_blocks(grid, Outcome::trap);
+    else if (grid.suspends())
+      ended = run_gangs(grid, work, runner);
+    else
+      ended = run_plain_blocks(grid, work.fresh, *work.seat, runner);
+  }
+  // With nothing to report the thread holds no block, and the grid may be gone.
+  if (ended > 0) report_ended(grid, ended);
+}
+
+bool Scheduler::should_leave(const GridRun& grid, const Runner& runner) const {
+  return best_priority_.load(std::memory_order_relaxed) < grid.priority || runner.wants_to_leave();
+}
+
+std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat& seat, const Runner& runner) {
+  seat.block->prepare(grid.launch, grid.id, seat.number);
+  Running running{.launch = &grid.launch, .block = &seat.block->block()};
+  std::uint64_t ended = 0;
+  Clock::time_point before = grid.total > 1 ? Clock::now() : Clock::time_point{};
+  while (range.count > 0) {
+    PlainRun run{grid, range, seat.block->block()};
+    const Outcome outcome = run_guarded(running, run_range, &run);
+    ended += range.count;
+    if (outcome != Outcome::completed || ends_early(grid))
+      return ended + drop_blocks(grid, outcome != Outcome::completed ? outcome : Outcome::cancelled);
+    if (!grid.has_fresh_blocks() || should_leave(grid, runner)) break;
+
+    const Clock::time_point now = Clock::now();
+    grid.note_duration(range, now - before);
+    before = now;
+    range = grid.take(seats_.size());
+  }
+  return ended;
+}
+
+std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runner) {
+  Seat& seat = *work.seat;
+  std::unique_ptr<BlockRun> block = std::move(work.resumed);
+  std::uint64_t ended = 0;
+  for (BlockRange range = work.fresh; block || range.count > 0; range = grid.take(seats_.size())) {
+    if (!block) {
+      block = std::move(seat.block);
+      block->prepare(grid.launch, grid.id, seat.number);
+      block->block().index = grid.index_of(range.first);
+      block->start();
+    }
+    const Clock::time_point before = Clock::now();
+    const BlockRun::Advance advance = block->advance(grid.launch, seat.number);
+    if (advance.status == BlockRun::Status::yielding) {
+      const bool worked = advance.progress || (Clock::now() - before) > kSpinStep * advance.steps;
+      set_aside(grid, std::move(block), worked);
+      return ended;
+    }
+    ++ended;
+    if (!seat.block) {
+      seat.block = std::move(block);
+    } else {
+      const Lock lock(mutex_);
+      keep_for_reuse(std::move(block));
+    }
+    const bool failed = advance.status == BlockRun::Status::failed;
+    if (failed || ends_early(grid)) return ended + drop_blocks(grid, failed ? advance.outcome : Outcome::cancelled);
+    if (grid.set_aside_count.load(std::memory_order_relaxed) > 0) {
+      // Those that were set aside may have been waiting for this block, and it is their turn.
+      note_progress(grid);
+      break;
+    }
+    if (should_leave(grid, runner)) break;
+  }
+  return ended;
+}
+
+void Scheduler::set_aside(GridRun& grid, std::unique_ptr<BlockRun> block, bool progress) {
+  const Lock lock(mutex_);
+  progress ? grid.backoff.progress(Clock::now()) : grid.backoff.no_progress(Clock::now());
+  grid.set_aside.push_back(std::move(block));
+  grid.set_aside_count.store(grid.set_aside.size(), std::memory_order_relaxed);
+  // To the end of its class, so that other grids get their turn.
+  tasks_.remove(grid);
+  tasks_.add(grid);
+}
+
+void Scheduler::note_progress(GridRun& grid) {
+  const Lock lock(mutex_);
+  grid.backoff.progress(Clock::now());
+}
+
+bool Scheduler::provide_block(Seat& seat) {
+  if (seat.block) return true;
+  {
+    const Lock lock(mutex_);
+    if (!spare_blocks_.empty()) {
+      seat.block = std::move(spare_blocks_.back());
+      spare_blocks_.pop_back();
+      return true;
+    }
+  }
+  try {
+    seat.block = std::make_unique<BlockRun>();
+    return true;
+  } catch (const std::bad_alloc&) {
+    std::fputs("softgpu: no memory for another block: raise the limit on address space (ulimit -v)\n", stderr);
+    return false;
+  }
+}
+
+void Scheduler::keep_for_reuse(std::unique_ptr<BlockRun> block) {
+  if (spare_blocks_.size() < kSpareBlocks) spare_blocks_.push_back(std::move(block));
+}
+
+}  // namespace softgpu::exec

@@ -1,0 +1,24 @@
+// What the current thread is running: set while it is inside generated code, read by the fault handler and
+// by the functions that generated code calls.
+#pragma once
+
+#include <csetjmp>
+
+#include "softgpu/abi/kernel.hpp"
+#include "softgpu/exec/grid.hpp"
+
+namespace softgpu::exec {
+
+class BlockRun;
+
+struct Running {
+  const GridLaunch* launch = nullptr;
+  const abi::Block* block = nullptr;
+  BlockRun* block_run = nullptr;  // kernels with suspend points: frames and barriers are here
+  sigjmp_buf leave;               // set by run_guarded
+};
+
+// Null outside generated code.
+Running* running() noexcept;
+
+}  // namespace softgpu::exec

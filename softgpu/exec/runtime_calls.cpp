@@ -1,0 +1,164 @@
+#include "softgpu/exec/runtime_calls.hpp"
+
+#include <time.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+
+#include "softgpu/exec/block_run.hpp"
+#include "softgpu/exec/device_heap.hpp"
+#include "softgpu/exec/device_printf.hpp"
+#include "softgpu/exec/fault.hpp"
+
+#if defined(__x86_64__)
+  #include <x86intrin.h>
+#endif
+
+namespace softgpu::exec {
+namespace {
+
+std::uint64_t nanoseconds_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+const char* kernel_name() {
+  const Running* current = running();
+  return current ? current->launch->kernel_name.c_str() : "(none)";
+}
+
+}  // namespace
+}  // namespace softgpu::exec
+
+using namespace softgpu;
+using namespace softgpu::exec;
+
+extern "C" {
+
+void* softgpu_rt_allocate_frame(std::uint64_t bytes) {
+  void* frame = running()->block_run->frames().allocate(bytes);
+  if (!frame) {
+    std::fprintf(stderr, "softgpu: kernel %s: no memory for the state of its suspended threads\n", kernel_name());
+    leave_kernel(Outcome::trap);
+  }
+  return frame;
+}
+
+// A block's frames are freed together, when its memory is used for the next one.
+void softgpu_rt_free_frame(void*) {}
+
+void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived) {
+  running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads, arrived);
+}
+
+void softgpu_rt_trap() { leave_kernel(Outcome::trap); }
+
+void softgpu_rt_divergent_barrier(std::uint32_t line) {
+  const abi::Dim3 index = running()->block->index;
+  std::fprintf(
+      stderr,
+      "softgpu: kernel %s, block (%u,%u,%u): the barrier in line %u of the PTX was reached by only some threads "
+      "of a warp\n",
+      kernel_name(), index.x, index.y, index.z, line);
+  leave_kernel(Outcome::trap);
+}
+
+void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,
+                            std::uint32_t block_y, std::uint32_t block_z, std::uint32_t thread_x,
+                            std::uint32_t thread_y, std::uint32_t thread_z) {
+  // Formatted first: a bad pointer must not leave the kernel while stderr is locked.
+  static thread_local char text[2048];
+  std::snprintf(text, sizeof text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                static_cast<const char*>(file), line, static_cast<const char*>(function), block_x, block_y, block_z,
+                thread_x, thread_y, thread_z, static_cast<const char*>(message));
+  std::fputs(text, stderr);
+  leave_kernel(Outcome::assertion);
+}
+
+std::uint32_t softgpu_rt_vprintf(void* format, void* arguments) {
+  if (!format) return static_cast<std::uint32_t>(-1);
+  // Kept by the thread: a bad %s leaves the kernel from inside the formatting.
+  static thread_local std::string text;
+  text.clear();
+  const int used =
+      format_device_printf(text, static_cast<const char*>(format), static_cast<const std::byte*>(arguments));
+  // In order with what the host prints through stdio, and at once: programs expect it at the next synchronisation.
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  return static_cast<std::uint32_t>(used);
+}
+
+void* softgpu_rt_malloc(std::uint64_t bytes) { return device_malloc(bytes); }
+
+void softgpu_rt_free(void* memory) {
+  if (device_free(memory)) return;
+  std::fprintf(stderr,
+               "softgpu: kernel %s: free() of %p, which is not from malloc() of device code or was freed before\n",
+               kernel_name(), memory);
+  leave_kernel(Outcome::trap);
+}
+
+std::uint64_t softgpu_rt_cycles() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return nanoseconds_now();
+#endif
+}
+
+std::uint64_t softgpu_rt_nanoseconds() { return nanoseconds_now(); }
+
+}  // extern "C"
+
+namespace softgpu::exec {
+namespace {
+
+// The letters of signatures, as in the table.
+template <typename T>
+constexpr char letter() {
+  if constexpr (std::is_void_v<T>)
+    return 'v';
+  else if constexpr (std::is_pointer_v<T>)
+    return 'p';
+  else if constexpr (std::is_same_v<T, bool>)
+    return 'b';
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
+    return 'h';
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return 'i';
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    return 'l';
+  else if constexpr (std::is_same_v<T, float>)
+    return 'f';
+  else if constexpr (std::is_same_v<T, double>)
+    return 'd';
+}
+
+template <typename Result, typename... Arguments>
+constexpr bool has_signature(Result (*)(Arguments...), std::string_view result, std::string_view arguments) {
+  const char letters[] = {letter<Arguments>()..., '\0'};
+  return result[0] == letter<Result>() && arguments == letters;
+}
+
+#define RUNTIME_CALL(name, result, arguments, kind) \
+  static_assert(has_signature(softgpu_rt_##name, #result, arguments), #name " is not what runtime_calls.def says");
+#include "softgpu/abi/runtime_calls.def"
+#undef RUNTIME_CALL
+
+}  // namespace
+
+std::span<const RuntimeCall> runtime_calls() {
+  static const std::array table = {
+#define RUNTIME_CALL(name, result, arguments, kind) \
+  RuntimeCall{"softgpu_rt_" #name, reinterpret_cast<void*>(&softgpu_rt_##name)},
+#include "softgpu/abi/runtime_calls.def"
+#undef RUNTIME_CALL
+  };
+  return table;
+}
+
+}  // namespace softgpu::exec

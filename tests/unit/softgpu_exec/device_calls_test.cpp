@@ -1,0 +1,90 @@
+// printf and malloc of device code.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "softgpu/exec/device_heap.hpp"
+#include "softgpu/exec/device_printf.hpp"
+#include "softgpu/exec/runtime_calls.hpp"
+
+namespace softgpu::exec {
+namespace {
+
+// Arguments packed as NVRTC does it.
+class Packed {
+ public:
+  template <typename T>
+  Packed& operator<<(T value) {
+    bytes_.resize((bytes_.size() + sizeof(T) - 1) / sizeof(T) * sizeof(T) + sizeof(T));
+    std::memcpy(bytes_.data() + bytes_.size() - sizeof(T), &value, sizeof(T));
+    return *this;
+  }
+  const std::byte* data() const { return bytes_.data(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+std::string formatted(const char* format, const Packed& arguments, int used) {
+  std::string text;
+  EXPECT_EQ(format_device_printf(text, format, arguments.data()), used) << format;
+  return text;
+}
+
+TEST(DevicePrintf, TakesArgumentsAtTheirAlignment) {
+  EXPECT_EQ(formatted("%d %f %d %lld %s!\n", Packed() << 1 << 2.5 << -3 << 4ll << "five", 5),
+            "1 2.500000 -3 4 five!\n");
+}
+
+TEST(DevicePrintf, KnowsFlagsWidthPrecisionAndSize) {
+  EXPECT_EQ(formatted("[%5d|%-5d|%05d|%+d|%x|%#X|%o]", Packed() << 42 << 42 << 42 << 42 << 255 << 255 << 8, 7),
+            "[   42|42   |00042|+42|ff|0XFF|10]");
+  EXPECT_EQ(formatted("%8.3f|%.2e|%g|%a", Packed() << 3.14159 << 12345.678 << 0.5 << 1.0, 4),
+            "   3.142|1.23e+04|0.5|0x1p+0");
+  EXPECT_EQ(formatted("%u %lu %llu %zu", Packed() << ~0u << ~0ul << ~0ull << std::size_t{7}, 4),
+            "4294967295 18446744073709551615 18446744073709551615 7");
+  EXPECT_EQ(formatted("%c%c %hhd %*d", Packed() << int{'o'} << int{'k'} << 7 << 4 << 1, 5), "ok 7    1");
+  EXPECT_EQ(formatted("%.3s|%5s", Packed() << "abcdef" << "ab", 2), "abc|   ab");
+}
+
+TEST(DevicePrintf, LeavesEverythingElseAsItIs) {
+  EXPECT_EQ(formatted("100%% of nothing", Packed(), 0), "100% of nothing");
+  EXPECT_EQ(formatted("", Packed(), 0), "");
+  EXPECT_EQ(formatted("50%", Packed(), 0), "50%");
+  EXPECT_EQ(formatted("%y %d", Packed() << 3, 1), "%y 3");
+  EXPECT_EQ(formatted("%s", Packed() << static_cast<const char*>(nullptr), 1), "(null)");
+}
+
+TEST(DeviceHeap, StaysWithinItsLimit) {
+  const std::size_t limit = device_heap_limit();
+  EXPECT_EQ(limit, 8u << 20);
+  void* most = device_malloc(limit - 100);
+  ASSERT_NE(most, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(most) % 16, 0u);
+  EXPECT_EQ(device_malloc(101), nullptr);
+  void* rest = device_malloc(100);
+  EXPECT_NE(rest, nullptr);
+  EXPECT_TRUE(device_free(most));
+  EXPECT_TRUE(device_free(rest));
+  EXPECT_TRUE(device_free(nullptr));
+  EXPECT_EQ(device_malloc(~std::size_t{0}), nullptr);
+  EXPECT_EQ(device_malloc(0), nullptr);
+}
+
+TEST(DeviceHeap, NoticesAForeignPointer) {
+  alignas(16) char memory[64] = {};
+  EXPECT_FALSE(device_free(memory + 32));
+}
+
+TEST(RuntimeCalls, AreAllThere) {
+  for (const RuntimeCall& call : runtime_calls()) {
+    EXPECT_TRUE(call.symbol.starts_with("softgpu_rt_"));
+    EXPECT_NE(call.address, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace softgpu::exec
