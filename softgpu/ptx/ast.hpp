@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "softgpu/ptx/short_list.hpp"
 #include "softgpu/ptx/vocabulary.hpp"
 
 namespace softgpu::ptx {
@@ -31,9 +32,17 @@ struct Immediate {
 
 // A variable, function or label by name, resolved by the checker.
 struct Symbol {
-  enum class Kind : std::uint8_t { unresolved, module_variable, function_variable, parameter, function, label } kind = Kind::unresolved;
+  enum class Kind : std::uint8_t {
+    unresolved,
+    module_variable,
+    function_variable,
+    parameter,
+    function,
+    label,
+    branch_targets
+  } kind = Kind::unresolved;
   std::uint32_t index = 0;  // into Module::variables, Function::variables, Function::parameters (results come
-                            // first, see there), Module::functions or Function::labels
+                            // first, see there), Module::functions, Function::labels or Function::branch_targets
   std::string name;
 };
 
@@ -44,44 +53,44 @@ struct Address {
 };
 
 struct Operand;
-struct VectorOperand {           // {a, b, c, d}
+struct VectorOperand {  // {a, b, c, d}
   std::vector<Operand> elements;
 };
-struct Sink {};                  // _
-struct PredicatePair {           // p|q, also d|p of shfl.sync
+struct Sink {};                         // _
+struct PredicatePair {                  // p|q, also d|p of shfl.sync
   std::uint32_t first = 0, second = 0;  // registers; kNoRegister for _
 };
 inline constexpr std::uint32_t kNoRegister = 0xffffffff;
 
 struct Operand {
   std::variant<Register, Immediate, Address, SpecialRegister, VectorOperand, PredicatePair, Sink> value;
-  bool negated = false;          // !p
+  bool negated = false;  // !p
   Location where;
 };
 
-struct Guard {                   // @p or @!p
+struct Guard {  // @p or @!p
   Register predicate;
   bool negated = false;
 };
 
 // call (results), callee, (arguments), prototype-or-targets;
 struct Call {
-  std::vector<Operand> results, arguments;   // Address with a .param Symbol base, or Register or Immediate
-  std::variant<Symbol, Register> callee;     // Register: an indirect call
-  std::uint32_t prototype = kNoRegister;     // indirect: index into Function::prototypes
+  std::vector<Operand> results, arguments;  // Address with a .param Symbol base, or Register or Immediate
+  std::variant<Symbol, Register> callee;    // Register: an indirect call
+  std::uint32_t prototype = kNoRegister;    // indirect: index into Function::prototypes
 };
 
 struct Instruction {
   Opcode opcode{};
-  std::vector<Modifier> modifiers;  // everything after the opcode but types and state spaces, in order
-  std::vector<Type> types;          // in order: cvt.rn.f32.s32 has {f32, s32}
-  std::optional<Space> space;       // ld, st, atom, cvta…: the (first) state space; none means generic
-  std::uint8_t vector_width = 1;    // .v2, .v4, .v8
-  std::vector<Operand> operands;    // destinations first, as written
+  ShortList<Modifier, 10> modifiers;  // everything after the opcode but types and state spaces, in order
+  ShortList<Type, 4> types;           // in order: cvt.rn.f32.s32 has {f32, s32}
+  std::optional<Space> space;         // ld, st, atom, cvta…: the (first) state space; none means generic
+  std::uint8_t vector_width = 1;      // .v2, .v4, .v8
+  std::vector<Operand> operands;      // destinations first, as written
   std::optional<Guard> guard;
-  std::optional<Call> call;         // opcode call only
+  std::optional<Call> call;  // opcode call only
   Location where;
-  std::string text;                 // the opcode with its suffixes as written, for messages: "add.f32"
+  std::string text;  // the opcode with its suffixes as written, for messages: "add.f32"
 
   bool has(Modifier modifier) const {
     for (Modifier m : modifiers)
@@ -102,11 +111,11 @@ enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
 struct Variable {
   std::string name;
   Space space{};
-  Type type{};                       // of one element
-  std::uint64_t size = 0;            // bytes in all; 0 for an unsized extern array
+  Type type{};             // of one element
+  std::uint64_t size = 0;  // bytes in all; 0 for an unsized extern array
   std::uint32_t alignment = 1;
   Linkage linkage = Linkage::internal;
-  std::vector<std::uint8_t> initial; // empty: zero; else `size` bytes
+  std::vector<std::uint8_t> initial;  // empty: zero; else `size` bytes
   std::vector<Relocation> relocations;
   bool managed = false;
   Location where;
@@ -114,11 +123,11 @@ struct Variable {
 
 struct Label {
   std::string name;
-  std::uint32_t target = 0;          // index into Function::body of the instruction it stands before; may be body.size()
+  std::uint32_t target = 0;  // index into Function::body of the instruction it stands before; may be body.size()
   Location where;
 };
 
-struct BranchTargets {               // name: .branchtargets a, b, c;
+struct BranchTargets {  // name: .branchtargets a, b, c;
   std::string name;
   std::vector<Symbol> labels;
 };
@@ -126,16 +135,16 @@ struct BranchTargets {               // name: .branchtargets a, b, c;
 struct Parameter {
   std::string name;
   Type type{};
-  std::uint64_t size = 0;            // bytes
+  std::uint64_t size = 0;  // bytes
   std::uint32_t alignment = 1;
-  bool is_register = false;          // .reg parameter of a device function
+  bool is_register = false;  // .reg parameter of a device function
   std::uint32_t register_index = kNoRegister;
-  bool is_array = false;             // .b8 name[n]
-  std::uint64_t offset = 0;          // kernels: where it is in the parameter block
+  bool is_array = false;     // .b8 name[n]
+  std::uint64_t offset = 0;  // kernels: where it is in the parameter block
   Location where;
 };
 
-struct Prototype {                   // name: .callprototype (results) _ (parameters);
+struct Prototype {  // name: .callprototype (results) _ (parameters);
   std::string name;
   std::vector<Parameter> results, parameters;
 };
@@ -151,10 +160,10 @@ struct Function {
   Linkage linkage = Linkage::internal;
   bool is_definition = false;
   bool noreturn = false;
-  std::vector<Parameter> results;          // device functions
+  std::vector<Parameter> results;  // device functions
   std::vector<Parameter> parameters;
-  std::vector<RegisterInfo> registers;     // all scopes; a register of an inner {} gets an entry of its own
-  std::vector<Variable> variables;         // .local, .shared and .param variables of the body, all scopes
+  std::vector<RegisterInfo> registers;  // all scopes; a register of an inner {} gets an entry of its own
+  std::vector<Variable> variables;      // .local, .shared and .param variables of the body, all scopes
   std::vector<Label> labels;
   std::vector<BranchTargets> branch_targets;
   std::vector<Prototype> prototypes;
@@ -167,7 +176,7 @@ struct Function {
   std::uint32_t required_cluster[3] = {0, 0, 0};
   bool explicit_cluster = false;
   std::uint32_t max_cluster_rank = 0;
-  std::uint64_t parameter_bytes = 0;              // kernels: size of the parameter block
+  std::uint64_t parameter_bytes = 0;  // kernels: size of the parameter block
   Location where;
 };
 
@@ -175,11 +184,11 @@ struct Function {
 
 struct Module {
   std::uint32_t version_major = 0, version_minor = 0;
-  std::string target;                      // "sm_90a"
-  std::uint32_t compute_capability = 0;    // 90
+  std::string target;                    // "sm_90a"
+  std::uint32_t compute_capability = 0;  // 90
   std::uint32_t address_size = 64;
-  std::vector<Variable> variables;         // .global, .const and module-scope .shared
-  std::vector<Function> functions;         // one entry per name; a declaration is replaced by its definition
+  std::vector<Variable> variables;  // .global, .const and module-scope .shared
+  std::vector<Function> functions;  // one entry per name; a declaration is replaced by its definition
 };
 
 }  // namespace softgpu::ptx

@@ -11,7 +11,7 @@
 namespace softgpu::ptx {
 
 struct ParseResult {
-  std::optional<Module> module;          // absent when there was an error
+  std::optional<Module> module;  // absent when there was an error
   std::vector<Diagnostic> diagnostics;
 };
 

@@ -1,0 +1,281 @@
+// Operands against a row of the instruction table: number, kinds and types.
+#include "softgpu/ptx/constant.hpp"
+#include "softgpu/ptx/parser.hpp"
+
+namespace softgpu::ptx {
+namespace {
+
+bool is_untyped(Type type) {
+  return type == Type::b8 || type == Type::b16 || type == Type::b32 || type == Type::b64 || type == Type::b128;
+}
+bool is_integer(Type type) { return type >= Type::u8 && type <= Type::s64; }
+
+Type twice_as_wide(Type type) {
+  switch (type) {
+    case Type::u16: return Type::u32;
+    case Type::s16: return Type::s32;
+    case Type::u32: return Type::u64;
+    case Type::s32: return Type::s64;
+    default: return type;
+  }
+}
+
+// PTX's rule: the sizes agree, and an untyped (.b) register or instruction goes with everything of its size.
+bool agree(Type instruction, Type reg, bool may_be_wider) {
+  if (instruction == Type::pred || reg == Type::pred) return instruction == reg;
+  const unsigned wanted = bits(instruction), has = bits(reg);
+  const bool size_fits = may_be_wider ? has >= wanted : has == wanted;
+  if (!size_fits) return false;
+  if (is_untyped(instruction) || is_untyped(reg)) return true;
+  if (is_integer(instruction)) return is_integer(reg);
+  return instruction == reg || (!is_integer(reg) && has == wanted && bits(instruction) <= 32 && !is_float(instruction));
+}
+
+// Packed types have no registers of their own in much of the PTX that is around.
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+class Checker {
+ public:
+  Checker(const InstructionRow& row, Instruction& instruction, const Module& module, const Function& function)
+      : row_(row), instruction_(instruction), module_(module), function_(function) {}
+
+  std::optional<OperandProblem> check() {
+    assign_rules();
+    if (!problem_)
+      for (std::size_t i = 0; i < instruction_.operands.size() && !problem_; ++i) {
+        current_ = i;
+        check_operand(*assigned_[i], instruction_.operands[i]);
+      }
+    return std::move(problem_);
+  }
+
+ private:
+  void refuse(Location where, std::string message) { problem_ = {where, std::move(message), current_}; }
+
+  // Which rule each operand falls under: optional ones are left out from the last to the first.
+  void assign_rules() {
+    std::size_t required = 0;
+    for (const OperandRule& rule : row_.rules) required += rule.optional ? 0 : 1;
+    const std::size_t count = instruction_.operands.size();
+    if (count < required || count > row_.rules.size()) {
+      const std::string most = row_.rules.size() == required ? "" : " to " + std::to_string(row_.rules.size());
+      return refuse(instruction_.where, quoted(instruction_.text) + " has " + std::to_string(count) + " operand" +
+                                            (count == 1 ? "" : "s") + " here but takes " + std::to_string(required) +
+                                            most + (row_.operands.empty() ? "" : ": " + std::string(row_.operands)));
+    }
+    std::size_t extra = count - required;
+    for (const OperandRule& rule : row_.rules) {
+      if (rule.optional && extra == 0) continue;
+      if (rule.optional) --extra;
+      assigned_.push_back(&rule);
+    }
+  }
+
+  Type type_for(const OperandRule& rule) const {
+    using TypeRule = OperandRule::TypeRule;
+    if (rule.kind == OperandRule::Kind::predicate) return Type::pred;
+    if (rule.type_rule == TypeRule::fixed) return rule.fixed_type;
+    if (instruction_.types.empty()) return Type::b32;
+    if (rule.type_rule == TypeRule::second) return instruction_.types[1];
+    if (rule.type_rule == TypeRule::wide) return twice_as_wide(instruction_.types[0]);
+    return instruction_.types[0];
+  }
+
+  void check_operand(const OperandRule& rule, Operand& operand) {
+    if (operand.negated && rule.kind != OperandRule::Kind::predicate)
+      return refuse(operand.where, "'!' is possible only with a predicate operand");
+    switch (rule.kind) {
+      case OperandRule::Kind::label: return;
+      case OperandRule::Kind::targets: return check_targets(operand);
+      case OperandRule::Kind::constant:
+        if (const auto* immediate = std::get_if<Immediate>(&operand.value);
+            !immediate || immediate->kind != Immediate::Kind::integer)
+          refuse(operand.where,
+                 "operand " + quoted(rule.name) + " of " + quoted(instruction_.text) + " must be an integer constant");
+        return;
+      case OperandRule::Kind::address: return check_address(operand);
+      case OperandRule::Kind::address_sized: return check_pointer(rule, operand);
+      case OperandRule::Kind::value:
+      case OperandRule::Kind::predicate: return check_value(rule, operand, type_for(rule));
+    }
+  }
+
+  void check_targets(const Operand& operand) {
+    const auto* address = std::get_if<Address>(&operand.value);
+    const auto* symbol = address ? std::get_if<Symbol>(&address->base) : nullptr;
+    if (!symbol || symbol->kind != Symbol::Kind::branch_targets)
+      refuse(operand.where, "expected the name of a .branchtargets list");
+  }
+
+  void check_pointer(const OperandRule& rule, Operand& operand) {
+    const auto* reg = std::get_if<Register>(&operand.value);
+    const Type wanted = reg && bits(type_of(reg->index)) == 32 ? Type::u32 : Type::u64;
+    check_value(rule, operand, wanted);
+  }
+
+  void check_address(const Operand& operand) {
+    const auto* address = std::get_if<Address>(&operand.value);
+    if (!address) return refuse(operand.where, quoted(instruction_.text) + " needs an address in brackets here");
+    if (const auto* reg = std::get_if<Register>(&address->base)) {
+      const Type type = type_of(reg->index);
+      const bool fits = bits(type) == 64 || (bits(type) == 32 && is_32_bit_space());
+      if (!fits || is_float(type))
+        refuse(operand.where, "an address register must be an integer of 64 bits" +
+                                  std::string(is_32_bit_space() ? " or 32 bits" : "") + ", " +
+                                  describe_register(reg->index) + " is not");
+    } else if (const auto* symbol = std::get_if<Symbol>(&address->base)) {
+      check_symbol_space(operand, *symbol);
+    }
+  }
+
+  bool is_32_bit_space() const {
+    return instruction_.space == Space::shared || instruction_.space == Space::local ||
+           instruction_.space == Space::const_ || instruction_.space == Space::param;
+  }
+
+  void check_symbol_space(const Operand& operand, const Symbol& symbol) {
+    if (symbol.kind == Symbol::Kind::branch_targets || symbol.kind == Symbol::Kind::unresolved)
+      return refuse(operand.where, quoted(symbol.name) + " is not a variable");
+    if (symbol.kind == Symbol::Kind::function)
+      return refuse(operand.where, quoted(symbol.name) + " is a function, not a variable");
+    const Space actual = space_of(symbol);
+    // Without a state space the address is a generic one, which a name gives for these only.
+    const bool generic_is_same = actual == Space::global || actual == Space::const_;
+    if (instruction_.space ? *instruction_.space != actual : !generic_is_same)
+      refuse(operand.where,
+             quoted(symbol.name) + " is in " + std::string(spelling(actual)) + ", " + quoted(instruction_.text) +
+                 " accesses " +
+                 (instruction_.space ? std::string(spelling(*instruction_.space)) : "generic addresses"));
+  }
+
+  Space space_of(const Symbol& symbol) const {
+    if (symbol.kind == Symbol::Kind::module_variable) return module_.variables[symbol.index].space;
+    if (symbol.kind == Symbol::Kind::function_variable) return function_.variables[symbol.index].space;
+    return Space::param;
+  }
+
+  void check_value(const OperandRule& rule, Operand& operand, Type type) {
+    if (auto* vector = std::get_if<VectorOperand>(&operand.value)) return check_vector(rule, operand, *vector, type);
+    if (instruction_.vector_width > 1 && (rule.name == "d" || rule.name == "b"))
+      return refuse(operand.where, quoted(instruction_.text) + " needs a vector of " +
+                                       std::to_string(instruction_.vector_width) + " elements here");
+    check_scalar(rule, operand, type);
+  }
+
+  void check_vector(const OperandRule& rule, const Operand& operand, VectorOperand& vector, Type type) {
+    const std::size_t count = vector.elements.size();
+    if (rule.may_be_parts) {
+      const unsigned part = count == 0 ? 0 : bits(type) / static_cast<unsigned>(count);
+      const bool possible = (count == 2 || count == 4) && part * count == bits(type) && part >= 8 && is_untyped(type);
+      if (!possible)
+        return refuse(operand.where,
+                      quoted(instruction_.text) + " can't have a vector of " + std::to_string(count) + " here");
+      type = part == 8 ? Type::b8 : part == 16 ? Type::b16 : Type::b32;
+    } else if (instruction_.vector_width == 1) {
+      return refuse(operand.where, quoted(instruction_.text) + " can't have a vector here");
+    } else if (count != instruction_.vector_width) {
+      return refuse(operand.where, quoted(instruction_.text) + " needs " + std::to_string(instruction_.vector_width) +
+                                       " elements here, not " + std::to_string(count));
+    }
+    OperandRule element_rule = rule;
+    element_rule.may_be_parts = element_rule.may_be_symbol = false;
+    element_rule.may_be_sink = rule.destination;
+    for (Operand& element : vector.elements) {
+      if (problem_) return;
+      if (element.negated) return refuse(element.where, "'!' is possible only with a predicate operand");
+      check_scalar(element_rule, element, type);
+    }
+  }
+
+  void check_scalar(const OperandRule& rule, Operand& operand, Type type) {
+    if (const auto* reg = std::get_if<Register>(&operand.value)) {
+      if (rule.pair == OperandRule::Pair::required)
+        return refuse(operand.where, quoted(instruction_.text) + " needs two registers here: d|p");
+      return check_register(rule, operand.where, reg->index, type);
+    }
+    if (const auto* pair = std::get_if<PredicatePair>(&operand.value)) return check_pair(rule, operand, *pair, type);
+    if (std::holds_alternative<Sink>(operand.value)) {
+      if (!rule.may_be_sink) refuse(operand.where, quoted(instruction_.text) + " can't have '_' here");
+      return;
+    }
+    if (rule.destination)
+      return refuse(operand.where, "the result of " + quoted(instruction_.text) + " must be a register");
+    if (auto* immediate = std::get_if<Immediate>(&operand.value)) return check_immediate(operand, *immediate, type);
+    if (const auto* special = std::get_if<SpecialRegister>(&operand.value))
+      return check_special(operand, *special, type);
+    if (const auto* address = std::get_if<Address>(&operand.value))
+      return check_symbol_value(rule, operand, *address, type);
+  }
+
+  void check_register(const OperandRule& rule, Location where, std::uint32_t index, Type type) {
+    if (agree(type, type_of(index), rule.may_be_wider)) return;
+    refuse(where, describe_register(index) + ", " + quoted(instruction_.text) + " needs a " +
+                      std::string(spelling(type)) + (rule.may_be_wider ? " or wider" : "") + " here");
+  }
+
+  void check_pair(const OperandRule& rule, const Operand& operand, const PredicatePair& pair, Type type) {
+    if (rule.pair == OperandRule::Pair::none)
+      return refuse(operand.where, quoted(instruction_.text) + " has one result here, not two");
+    if (pair.first != kNoRegister)
+      check_register(rule, operand.where, pair.first, type);
+    else if (!rule.may_be_sink && type != Type::pred)
+      refuse(operand.where, quoted(instruction_.text) + " can't have '_' here");
+    if (!problem_ && pair.second != kNoRegister) check_register(rule, operand.where, pair.second, Type::pred);
+  }
+
+  void check_immediate(const Operand& operand, Immediate& immediate, Type type) {
+    if (const auto converted = convert(immediate, type)) {
+      immediate = *converted;
+      return;
+    }
+    const bool integer = immediate.kind == Immediate::Kind::integer;
+    const bool half = type == Type::f16 || type == Type::bf16;
+    refuse(operand.where, std::string(integer ? "an integer" : "a floating-point") + " constant can't be a " +
+                              std::string(spelling(type)) +
+                              (half             ? "; put it into a register"
+                               : is_float(type) ? "; write it with a point or as 0f… or 0d…"
+                                                : ""));
+  }
+
+  void check_special(const Operand& operand, SpecialRegister special, Type type) {
+    const Type actual = ptx::type_of(special);
+    // PTX 1.x had 16-bit %tid and %ctaid; reading the low half is still allowed. %clock64 and the like may be cut, too.
+    const bool fits = !is_float(type) && type != Type::pred && bits(type) <= bits(actual);
+    if (!fits && !(special == SpecialRegister::gridid && bits(type) == 32))
+      refuse(operand.where, quoted(spelling(special)) + " is a " + std::string(spelling(actual)) + ", " +
+                                quoted(instruction_.text) + " needs a " + std::string(spelling(type)) + " here");
+  }
+
+  void check_symbol_value(const OperandRule& rule, const Operand& operand, const Address& address, Type type) {
+    const auto* symbol = std::get_if<Symbol>(&address.base);
+    if (!symbol || !rule.may_be_symbol)
+      return refuse(operand.where, quoted(instruction_.text) + " needs a register or a constant here, not an address");
+    const bool narrow = symbol->kind == Symbol::Kind::function || space_of(*symbol) == Space::global;
+    const bool fits = bits(type) == 64 || (bits(type) == 32 && !narrow);
+    if (!fits || is_float(type))
+      refuse(operand.where,
+             "the address of " + quoted(symbol->name) + " does not fit a " + std::string(spelling(type)));
+  }
+
+  Type type_of(std::uint32_t index) const { return function_.registers[index].type; }
+  std::string describe_register(std::uint32_t index) const {
+    return quoted(function_.registers[index].name) + " is a " + std::string(spelling(type_of(index)));
+  }
+
+  const InstructionRow& row_;
+  Instruction& instruction_;
+  const Module& module_;
+  const Function& function_;
+  ShortList<const OperandRule*, 8> assigned_;
+  std::size_t current_ = 0;
+  std::optional<OperandProblem> problem_;
+};
+
+}  // namespace
+
+std::optional<OperandProblem> check_operands(const InstructionRow& row, Instruction& instruction, const Module& module,
+                                             const Function& function) {
+  return Checker(row, instruction, module, function).check();
+}
+
+}  // namespace softgpu::ptx

@@ -1,0 +1,173 @@
+// Finds the rows of the instruction table that an opcode with its suffixes matches, or says why none does.
+#include <algorithm>
+#include <unordered_map>
+
+#include "softgpu/ptx/instruction_table.hpp"
+#include "softgpu/ptx/suggest.hpp"
+
+namespace softgpu::ptx {
+namespace {
+
+struct WrittenSuffix {
+  std::string_view text;
+  Suffix suffix = 0;
+  std::size_t offset = 0;
+};
+
+// Walks the suffixes along a row's places, and notes how far it got and what could have followed there.
+class SuffixMatcher {
+ public:
+  explicit SuffixMatcher(const std::vector<WrittenSuffix>& written) : written_(written) {}
+
+  bool matches(const InstructionRow& row) { return matches(row, 0, 0); }
+  std::size_t furthest() const { return furthest_; }
+  const SuffixSet& expected() const { return expected_; }
+
+ private:
+  bool matches(const InstructionRow& row, std::size_t place, std::size_t position) {
+    if (place == row.places.size()) {
+      note(position, {});
+      return position == written_.size();
+    }
+    const SuffixPlace& here = row.places[place];
+    note(position, here.allowed);
+    if (position < written_.size() && here.allowed.test(written_[position].suffix) &&
+        matches(row, place + 1, position + 1))
+      return true;
+    return here.skip != 0 && matches(row, place + here.skip, position);
+  }
+
+  void note(std::size_t position, const SuffixSet& allowed) {
+    if (position < furthest_) return;
+    if (position > furthest_) expected_.reset();
+    furthest_ = position;
+    expected_ |= allowed;
+  }
+
+  const std::vector<WrittenSuffix>& written_;
+  std::size_t furthest_ = 0;
+  SuffixSet expected_;
+};
+
+bool glob_matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() != '*')
+    return !text.empty() && text.front() == pattern.front() && glob_matches(pattern.substr(1), text.substr(1));
+  for (std::size_t i = 0; i <= text.size(); ++i)
+    if (glob_matches(pattern.substr(1), text.substr(i))) return true;
+  return false;
+}
+
+const RefusedInstruction* find_refused(std::string_view text) {
+  for (const RefusedInstruction& refused : refused_instructions())
+    if (glob_matches(refused.pattern, text)) return &refused;
+  return nullptr;
+}
+
+using RowsByOpcode = std::unordered_map<Opcode, std::vector<const InstructionRow*>>;
+const std::vector<const InstructionRow*>& rows_of(Opcode opcode) {
+  static const RowsByOpcode index = [] {
+    RowsByOpcode map;
+    for (const InstructionRow& row : instruction_rows()) map[row.opcode].push_back(&row);
+    return map;
+  }();
+  static const std::vector<const InstructionRow*> none;
+  const auto found = index.find(opcode);
+  return found == index.end() ? none : found->second;
+}
+
+std::vector<std::string_view> all_opcodes() {
+  return {
+#define OPCODE(identifier, spelling) spelling,
+#include "softgpu/ptx/opcodes.def"
+#undef OPCODE
+  };
+}
+
+std::string list_of(const SuffixSet& set) {
+  std::string list;
+  for (std::size_t i = 0; i < set.size(); ++i)
+    if (set.test(i)) (list += list.empty() ? "" : " ") += spelling_of_suffix(i);
+  return list;
+}
+
+void explain(InstructionForm& form, std::string_view text, const std::vector<WrittenSuffix>& written,
+             const SuffixMatcher& matcher) {
+  const std::string expected = list_of(matcher.expected());
+  if (matcher.furthest() == written.size()) {
+    form.problem = "'" + std::string(text) + "' is not complete";
+    if (!expected.empty()) form.problem += "; it goes on with one of " + expected;
+    return;
+  }
+  const WrittenSuffix& stray = written[matcher.furthest()];
+  form.problem_offset = stray.offset;
+  form.problem = "unexpected '" + std::string(stray.text) + "' in '" + std::string(text) + "'";
+  form.problem += expected.empty() ? "; nothing can follow here" : "; expected one of " + expected;
+}
+
+}  // namespace
+
+InstructionForm match_instruction(std::string_view text) {
+  InstructionForm form;
+  form.prototype.text = text;
+  const auto refuse = [&] {
+    const RefusedInstruction* refused = find_refused(text);
+    if (refused) {
+      form.cause = Diagnostic::Cause::unsupported;
+      form.problem = "softgpu does not run '" + std::string(text) + "' (" + std::string(refused->reason) + ")";
+    }
+    return refused != nullptr;
+  };
+
+  std::string_view rest = text;
+  const std::string_view opcode_text = take_suffix(rest);
+  const auto opcode = opcode_named(opcode_text);
+  if (!opcode) {
+    form.problem = "unknown instruction '" + std::string(text) + "'" + did_you_mean(opcode_text, all_opcodes());
+    return form;
+  }
+  form.prototype.opcode = *opcode;
+
+  std::vector<WrittenSuffix> written;
+  while (!rest.empty()) {
+    const auto offset = static_cast<std::size_t>(rest.data() - text.data());
+    const std::string_view word = take_suffix(rest);
+    if (const auto space = space_named(word); space && !form.prototype.space && *space != Space::shared_cluster) {
+      form.prototype.space = space;
+      continue;
+    }
+    const auto suffix = suffix_named(word);
+    if (!suffix) {
+      if (refuse()) return form;
+      form.problem_offset = offset;
+      form.problem = "unknown suffix '" + std::string(word) + "' in '" + std::string(text) + "'" +
+                     did_you_mean(word, all_suffixes());
+      return form;
+    }
+    written.push_back({word, *suffix, offset});
+  }
+
+  SuffixMatcher matcher(written);
+  bool wrong_space = false;
+  for (const InstructionRow* row : rows_of(*opcode)) {
+    if (!matcher.matches(*row)) continue;
+    const auto& space = form.prototype.space;
+    if (space ? (row->spaces >> static_cast<unsigned>(*space)) & 1 : row->space_optional || row->spaces == 0)
+      form.rows.push_back(row);
+    else
+      wrong_space = true;
+  }
+  if (!form.rows.empty()) {
+    for (const WrittenSuffix& suffix : written) add_suffix(form.prototype, suffix.suffix);
+  } else if (refuse()) {
+  } else if (wrong_space) {
+    form.problem = form.prototype.space ? "'" + std::string(text) + "' can't have the state space " +
+                                              std::string(spelling(*form.prototype.space))
+                                        : "'" + std::string(text) + "' needs a state space";
+  } else {
+    explain(form, text, written, matcher);
+  }
+  return form;
+}
+
+}  // namespace softgpu::ptx

@@ -1,0 +1,186 @@
+// Instructions: opcode, operands, and calls, whose operands have a form of their own.
+#include "softgpu/ptx/parser.hpp"
+
+namespace softgpu::ptx {
+namespace {
+
+constexpr std::size_t kLongestInstructionText = 200;
+
+}  // namespace
+
+// @p or @!p
+Guard Parser::parse_guard() {
+  reader_.take();
+  Guard guard;
+  guard.negated = reader_.accept("!");
+  const Token name = reader_.expect_identifier("a predicate register behind '@'");
+  const Binding* binding = find_name(name.text);
+  if (!binding || binding->kind != Binding::Kind::register_) fail_unknown_name(name, "a predicate register");
+  guard.predicate.index = binding->index;
+  const Type type = function().registers[binding->index].type;
+  if (type != Type::pred)
+    reader_.fail(name.where, "'" + std::string(name.text) + "' is a " + std::string(spelling(type)) +
+                                 " register; '@' needs a .pred one");
+  return guard;
+}
+
+void Parser::parse_instruction(const Token& opcode, std::optional<Guard> guard) {
+  const std::string_view text = take_instruction_text(opcode);
+  const InstructionForm& form = find_form(text);
+  if (form.rows.empty()) {
+    Location where = opcode.where;
+    where.column += static_cast<std::uint32_t>(form.problem_offset);
+    reader_.fail(where, form.problem, form.cause);
+  }
+  Instruction instruction = form.prototype;
+  instruction.guard = guard;
+  instruction.where = opcode.where;
+  if (instruction.opcode == Opcode::call)
+    parse_call(instruction);
+  else
+    parse_operands(instruction, form);
+  reader_.expect(";", "behind the instruction");
+  function().body.push_back(std::move(instruction));
+}
+
+// The opcode with its suffixes, which usually follow without blanks.
+std::string_view Parser::take_instruction_text(const Token& opcode) {
+  const std::string_view suffixes = reader_.take_suffixes();
+  std::string_view text(opcode.text.data(), opcode.text.size() + suffixes.size());
+  if (reader_.peek().kind == Token::Kind::directive) {
+    std::string& joined = joined_texts_.emplace_back(text);
+    while (reader_.peek().kind == Token::Kind::directive && joined.size() < kLongestInstructionText) {
+      joined += reader_.take().text;
+      joined += reader_.take_suffixes();
+    }
+    text = joined;
+  }
+  if (text.size() > kLongestInstructionText)
+    reader_.fail(opcode.where, "unknown instruction '" + std::string(text.substr(0, 60)) + "…'");
+  return text;
+}
+
+// Matching is done once for each spelling.
+const InstructionForm& Parser::find_form(std::string_view text) {
+  const auto found = forms_.find(text);
+  if (found != forms_.end()) return found->second;
+  return forms_.emplace(text, match_instruction(text)).first->second;
+}
+
+void Parser::parse_operands(Instruction& instruction, const InstructionForm& form) {
+  const std::vector<OperandRule>& rules = form.rows.front()->rules;
+  if (!reader_.at(";")) {
+    instruction.operands.reserve(rules.size());
+    do {
+      const std::size_t index = instruction.operands.size();
+      const OperandRule::Kind kind = index < rules.size() ? rules[index].kind : OperandRule::Kind::value;
+      if (kind == OperandRule::Kind::label)
+        instruction.operands.push_back(parse_label_use(static_cast<std::uint32_t>(index)));
+      else
+        instruction.operands.push_back(parse_operand(kind));
+    } while (reader_.accept(","));
+  }
+  std::optional<OperandProblem> worst;
+  for (const InstructionRow* row : form.rows) {
+    std::optional<OperandProblem> problem = check_operands(*row, instruction, module_, function());
+    if (!problem) return;
+    if (!worst || problem->operand > worst->operand) worst = std::move(problem);
+  }
+  reader_.fail(worst->where, worst->message);
+}
+
+// call (results), callee, (arguments), prototype; all but the callee may be left out.
+void Parser::parse_call(Instruction& instruction) {
+  Call& call = instruction.call.emplace();
+  if (reader_.at("(")) {
+    call.results = parse_call_list("results");
+    reader_.expect(",", "between the results and the function");
+  }
+  const Token name = reader_.expect_identifier("the function to call");
+  const Binding* callee = find_name(name.text);
+  if (!callee) fail_unknown_name(name, "a function");
+  if (callee->kind == Binding::Kind::function) {
+    call.callee = Symbol{Symbol::Kind::function, callee->index, std::string(name.text)};
+  } else if (callee->kind == Binding::Kind::register_) {
+    if (bits(function().registers[callee->index].type) != 64)
+      reader_.fail(name.where, "an indirect call needs a 64-bit register");
+    call.callee = Register{callee->index};
+  } else {
+    reader_.fail(name.where, "'" + std::string(name.text) + "' is not a function");
+  }
+  if (reader_.accept(",")) {
+    if (reader_.at("(")) {
+      call.arguments = parse_call_list("arguments");
+      if (!reader_.accept(",")) call.prototype = kNoRegister;
+    }
+    if (!reader_.at(";")) {
+      const Token prototype = reader_.expect_identifier("a prototype");
+      const Binding* binding = find_name(prototype.text);
+      if (!binding || binding->kind != Binding::Kind::prototype) fail_unknown_name(prototype, "a prototype");
+      call.prototype = binding->index;
+    }
+  }
+  if (const Symbol* symbol = std::get_if<Symbol>(&call.callee)) {
+    const Function& target = module_.functions[symbol->index];
+    if (target.is_kernel) reader_.fail(name.where, "'" + target.name + "' is a kernel and can't be called");
+    return check_call(instruction, target.results, target.parameters);
+  }
+  if (call.prototype == kNoRegister)
+    reader_.fail(name.where, "an indirect call needs a prototype (.callprototype or .calltargets)");
+  const Prototype& prototype = function().prototypes[call.prototype];
+  check_call(instruction, prototype.results, prototype.parameters);
+}
+
+std::vector<Operand> Parser::parse_call_list(std::string_view what) {
+  reader_.expect("(", "before the " + std::string(what));
+  std::vector<Operand> values;
+  if (reader_.accept(")")) return values;
+  do values.push_back(parse_operand(OperandRule::Kind::value));
+  while (reader_.accept(","));
+  reader_.expect(")", "behind the " + std::string(what));
+  return values;
+}
+
+void Parser::check_call(const Instruction& instruction, const std::vector<Parameter>& results,
+                        const std::vector<Parameter>& parameters) {
+  check_call_values(instruction, instruction.call->results, results, "result");
+  check_call_values(instruction, instruction.call->arguments, parameters, "argument");
+}
+
+void Parser::check_call_values(const Instruction& instruction, const std::vector<Operand>& values,
+                               const std::vector<Parameter>& parameters, std::string_view what) {
+  if (values.size() != parameters.size())
+    reader_.fail(instruction.where, "the call has " + std::to_string(values.size()) + " " + std::string(what) +
+                                        "s, the function " + std::to_string(parameters.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Operand& value = values[i];
+    std::uint64_t size = parameters[i].size;
+    if (const auto* address = std::get_if<Address>(&value.value)) {
+      const auto* symbol = std::get_if<Symbol>(&address->base);
+      const bool in_function = symbol && symbol->kind == Symbol::Kind::function_variable;
+      const bool parameter = symbol && symbol->kind == Symbol::Kind::parameter;
+      if (in_function) {
+        size = function().variables[symbol->index].size;
+      } else if (parameter) {
+        const std::size_t count = function().results.size();
+        size =
+            (symbol->index < count ? function().results[symbol->index] : function().parameters[symbol->index - count])
+                .size;
+      } else {
+        reader_.fail(value.where,
+                     "an " + std::string(what) + " of a call is a .param variable, a register or a constant");
+      }
+    } else if (const auto* reg = std::get_if<Register>(&value.value)) {
+      size = (bits(function().registers[reg->index].type) + 7) / 8;
+    } else if (!std::holds_alternative<Immediate>(value.value) && !std::holds_alternative<Sink>(value.value)) {
+      reader_.fail(value.where,
+                   "an " + std::string(what) + " of a call is a .param variable, a register or a constant");
+    }
+    if (size != parameters[i].size && parameters[i].size != 0)
+      reader_.fail(value.where, "this " + std::string(what) + " has " + std::to_string(size) +
+                                    " bytes, the function's '" + parameters[i].name + "' " +
+                                    std::to_string(parameters[i].size));
+  }
+}
+
+}  // namespace softgpu::ptx
