@@ -19,8 +19,8 @@ struct Options {
   llvm::TargetMachine* target = nullptr;
 };
 
-// The width a kernel is compiled with on this target. A pure function of the scalar IR, so that callers can
-// pick the Shape before they compile.
+// The width a kernel is compiled with on this target, so that callers can pick the Shape before they compile.
+// Optimises the scalar code on the way, which compile() then need not do again.
 unsigned choose_width(llvm::Function& kernel, llvm::TargetMachine&);
 
 struct Result {
@@ -32,5 +32,9 @@ struct Result {
 // Optimises the scalar code, widens it, and leaves a module with one exported function: `entry_name`, of type
 // abi::RunBlock or abi::StartGang, optimised and ready for code generation.
 Result compile(llvm::Module&, llvm::Function& kernel, const char* entry_name, const Options&);
+
+// Makes `function`, a device function whose address is taken outside its module, callable by the kernels of other
+// modules: all of them pass the calling thread in the same way. Leaves it, as `symbol`, as the module's one export.
+void compile_function(llvm::Module&, llvm::Function& function, const char* symbol, llvm::TargetMachine&);
 
 }  // namespace softgpu::simt

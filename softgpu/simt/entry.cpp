@@ -1,0 +1,228 @@
+#include "softgpu/simt/entry.hpp"
+
+#include <cstddef>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "softgpu/simt/suspend.hpp"
+#include "softgpu/simt/thread_values.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+
+namespace {
+
+// Emits `for (i = 0; i < end; i += step) body(i)` where end is a positive multiple of step, and goes on behind it.
+template <typename Body>
+void count_up(IRBuilder<>& builder, Value* end, unsigned step, const char* name, Body&& body) {
+  Function* function = builder.GetInsertBlock()->getParent();
+  BasicBlock* before = builder.GetInsertBlock();
+  BasicBlock* loop = BasicBlock::Create(builder.getContext(), name, function);
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  PHINode* i = builder.CreatePHI(builder.getInt32Ty(), 2, name);
+  i->addIncoming(builder.getInt32(0), before);
+  body(i);
+  Value* next = builder.CreateAdd(i, builder.getInt32(step), "", true, true);
+  i->addIncoming(next, builder.GetInsertBlock());
+  BasicBlock* behind = BasicBlock::Create(builder.getContext(), "behind", function);
+  builder.CreateCondBr(builder.CreateICmpULT(next, end), loop, behind);
+  builder.SetInsertPoint(behind);
+}
+
+struct BlockSize {
+  Value *x, *y, *z;
+  BlockSize(IRBuilder<>& builder, Value* block)
+      : x(load_block_field(builder, block, offsetof(abi::Block, size.x), builder.getInt32Ty())),
+        y(load_block_field(builder, block, offsetof(abi::Block, size.y), builder.getInt32Ty())),
+        z(load_block_field(builder, block, offsetof(abi::Block, size.z), builder.getInt32Ty())) {}
+  Value* threads(IRBuilder<>& builder) const { return builder.CreateMul(x, builder.CreateMul(y, z)); }
+};
+
+void run_rows(IRBuilder<>& builder, Function* gang, Value* block, unsigned width) {
+  const BlockSize size(builder, block);
+  Value* no_gang = ConstantPointerNull::get(builder.getPtrTy());
+  count_up(builder, size.z, 1, "z", [&](Value* z) {
+    count_up(builder, size.y, 1, "y", [&](Value* y) {
+      Value* row = builder.CreateMul(builder.CreateAdd(builder.CreateMul(z, size.y), y), size.x);
+      count_up(builder, size.x, width, "x", [&](Value* x) {
+        builder.CreateCall(gang, {block, no_gang, builder.CreateAdd(row, x), x, y, z, builder.getInt32(width)});
+      });
+    });
+  });
+}
+
+void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, unsigned width) {
+  const BlockSize size(builder, block);
+  Value* threads = size.threads(builder);
+  Value* in_full = builder.CreateAnd(threads, builder.getInt32(~(width - 1)));
+  Value* none = builder.getInt32(0);
+  Value* no_gang = ConstantPointerNull::get(builder.getPtrTy());
+  Function* function = builder.GetInsertBlock()->getParent();
+  const auto when = [&](Value* condition, auto&& body) {
+    BasicBlock* then = BasicBlock::Create(builder.getContext(), "then", function);
+    BasicBlock* behind = BasicBlock::Create(builder.getContext(), "behind", function);
+    builder.CreateCondBr(condition, then, behind);
+    builder.SetInsertPoint(then);
+    body();
+    builder.CreateBr(behind);
+    builder.SetInsertPoint(behind);
+  };
+  when(builder.CreateIsNotNull(in_full), [&] {
+    count_up(builder, in_full, width, "first", [&](Value* first) {
+      builder.CreateCall(gangs.full, {block, no_gang, first, first, none, none, builder.getInt32(width)});
+    });
+  });
+  Value* left = builder.CreateSub(threads, in_full);
+  when(builder.CreateIsNotNull(left), [&] { builder.CreateCall(gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
+}
+
+// ---- Coroutines --------------------------------------------------------------------------------
+
+class CoroutineMaker {
+ public:
+  CoroutineMaker(Function& gang, abi::Shape shape, unsigned width)
+      : gang_(gang), context_(gang.getContext()), module_(gang.getParent()), builder_(context_), shape_(shape), width_(width) {}
+
+  Function* make() {
+    auto* type = FunctionType::get(builder_.getPtrTy(), {builder_.getPtrTy()}, false);
+    ramp_ = Function::Create(type, GlobalValue::InternalLinkage, gang_.getName() + ".ramp", module_);
+    ramp_->setPresplitCoroutine();
+    ramp_->addFnAttr(Attribute::NoInline);
+    ramp_->addFnAttr(Attribute::NoUnwind);
+    begin();
+    CallInst* call = call_gang();
+    end();
+    InlineFunctionInfo info;
+    InlineFunction(*call, info);
+    replace_markers();
+    return ramp_;
+  }
+
+ private:
+  Function* intrinsic(Intrinsic::ID id, ArrayRef<Type*> types = {}) { return Intrinsic::getDeclaration(module_, id, types); }
+
+  void begin() {
+    builder_.SetInsertPoint(BasicBlock::Create(context_, "entry", ramp_));
+    Value* null = ConstantPointerNull::get(builder_.getPtrTy());
+    Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(64), null, null, null});
+    Value* size = builder_.CreateCall(intrinsic(Intrinsic::coro_size, {builder_.getInt64Ty()}));
+    const FunctionCallee allocate = module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), builder_.getInt64Ty());
+    Value* memory = builder_.CreateCall(allocate, {size});
+    frame_ = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
+  }
+
+  CallInst* call_gang() {
+    Value* gang = ramp_->getArg(0);
+    const auto field = [&](std::size_t offset, Type* type) { return load_block_field(builder_, gang, offset, type); };
+    Value* block = field(offsetof(abi::Gang, block), builder_.getPtrTy());
+    Value* first = field(offsetof(abi::Gang, first_thread), builder_.getInt32Ty());
+    Value* lanes = field(offsetof(abi::Gang, lanes), builder_.getInt32Ty());
+    Value *x = first, *y = builder_.getInt32(0), *z = builder_.getInt32(0);
+    if (shape_ == abi::Shape::rows) {
+      const BlockSize size(builder_, block);
+      Value* row = builder_.CreateUDiv(first, size.x);
+      x = builder_.CreateURem(first, size.x);
+      y = builder_.CreateURem(row, size.y);
+      z = builder_.CreateUDiv(row, size.y);
+    }
+    return builder_.CreateCall(&gang_, {block, gang, first, x, y, z, lanes});
+  }
+
+  void end() {
+    BasicBlock* last = BasicBlock::Create(context_, "last", ramp_);
+    BasicBlock* never = BasicBlock::Create(context_, "never", ramp_);
+    out_ = BasicBlock::Create(context_, "out", ramp_);
+    builder_.CreateBr(last);
+    builder_.SetInsertPoint(last);
+    suspend(never, true);
+    builder_.SetInsertPoint(never);
+    builder_.CreateUnreachable();
+    builder_.SetInsertPoint(out_);
+    builder_.CreateCall(intrinsic(Intrinsic::coro_end), {frame_, builder_.getFalse(), ConstantTokenNone::get(context_)});
+    builder_.CreateRet(frame_);
+  }
+
+  // Frames are never destroyed by code: the scheduler takes their memory back when the block is done.
+  void suspend(BasicBlock* resumed, bool is_last) {
+    Value* state = builder_.CreateCall(intrinsic(Intrinsic::coro_suspend), {ConstantTokenNone::get(context_), builder_.getInt1(is_last)});
+    SwitchInst* way = builder_.CreateSwitch(state, out_, 2);
+    way->addCase(builder_.getInt8(0), resumed);
+    way->addCase(builder_.getInt8(1), out_);
+  }
+
+  void replace_markers() {
+    SmallVector<CallInst*, 8> markers;
+    for (Instruction& instruction : instructions(ramp_))
+      if (auto* call = dyn_cast<CallInst>(&instruction))
+        if (const Function* callee = call->getCalledFunction(); callee && callee->getName() == kSuspendMarker) markers.push_back(call);
+    for (CallInst* marker : markers) {
+      BasicBlock* before = marker->getParent();
+      BasicBlock* resumed = before->splitBasicBlock(marker, "resumed");
+      marker->eraseFromParent();
+      before->getTerminator()->eraseFromParent();
+      builder_.SetInsertPoint(before);
+      suspend(resumed, false);
+    }
+  }
+
+  Function& gang_;
+  LLVMContext& context_;
+  Module* module_;
+  IRBuilder<> builder_;
+  abi::Shape shape_;
+  unsigned width_;
+  Function* ramp_ = nullptr;
+  Value* frame_ = nullptr;
+  BasicBlock* out_ = nullptr;
+};
+
+}  // namespace
+
+Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned width, const char* name) {
+  Module* module = gangs.full->getParent();
+  IRBuilder<> builder(module->getContext());
+  auto* type = FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
+  Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  entry->addFnAttr(Attribute::NoUnwind);
+  builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
+  gangs.full->addFnAttr(Attribute::AlwaysInline);
+  if (gangs.partial) gangs.partial->addFnAttr(Attribute::NoInline);
+  if (shape == abi::Shape::rows)
+    run_rows(builder, gangs.full, entry->getArg(0), width);
+  else
+    run_linear(builder, gangs, entry->getArg(0), width);
+  builder.CreateRetVoid();
+  return entry;
+}
+
+Function* make_start_gang(const GangFunctions& gangs, abi::Shape shape, unsigned width, const char* name) {
+  Module* module = gangs.full->getParent();
+  Function* full = CoroutineMaker(*gangs.full, shape, width).make();
+  Function* partial = gangs.partial ? CoroutineMaker(*gangs.partial, shape, width).make() : nullptr;
+  IRBuilder<> builder(module->getContext());
+  auto* type = FunctionType::get(builder.getPtrTy(), {builder.getPtrTy()}, false);
+  Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  entry->addFnAttr(Attribute::NoUnwind);
+  builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
+  Value* gang = entry->getArg(0);
+  Value* ramp = full;
+  if (partial) {
+    Value* lanes = load_block_field(builder, gang, offsetof(abi::Gang, lanes), builder.getInt32Ty());
+    ramp = builder.CreateSelect(builder.CreateICmpEQ(lanes, builder.getInt32(width)), full, partial);
+  }
+  Value* frame = builder.CreateCall(type, ramp, {gang});
+  // At its end a coroutine leaves null where its resume function was.
+  Value* resume = builder.CreateLoad(builder.getPtrTy(), frame);
+  Value* null = ConstantPointerNull::get(builder.getPtrTy());
+  builder.CreateRet(builder.CreateSelect(builder.CreateIsNull(resume), null, frame));
+  return entry;
+}
+
+}  // namespace softgpu::simt

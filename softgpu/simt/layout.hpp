@@ -1,0 +1,51 @@
+// The order in which a gang runs the blocks of one thread's code, when lanes disagree on branches.
+//
+// Partial linearisation: blocks are laid out so that every edge but a loop's back edge goes forward, loops are
+// contiguous, and so are the blocks that a block dominates. A block ends in a jump to the first of what is still
+// to run: its own successors and what earlier divergent branches left pending. A branch that all lanes agree on
+// stays a branch.
+#pragma once
+
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "softgpu/simt/divergence.hpp"
+
+namespace softgpu::simt {
+
+struct BlockPlan {
+  llvm::BasicBlock* block = nullptr;
+  // The block keeps a mask of its own, collected from the edges that lead to it; else it has its leader's.
+  bool owns_mask = false;
+  // Where to go on when the mask is empty; null when it can't be.
+  llvm::BasicBlock* when_empty = nullptr;
+  // Where to go after the block: one entry when the terminator is divergent (or has one successor), else one for
+  // each successor. For a divergent latch: where to go when no lane stays in the loop.
+  llvm::SmallVector<llvm::BasicBlock*, 2> next;
+};
+
+class Layout {
+ public:
+  // `suspending`: blocks in which a gang waits for others. Lanes that never get to one run first, so that they don't
+  // hold the rest up, and lanes that have left the kernel are told apart from those that are elsewhere.
+  Layout(llvm::Function&, const Divergence&, const llvm::DenseSet<const llvm::BasicBlock*>& suspending);
+  const std::vector<BlockPlan>& blocks() const { return plans_; }
+  const BlockPlan& of(const llvm::BasicBlock* block) const { return plans_[index_.lookup(block)]; }
+  // The block whose mask `block` runs with.
+  const llvm::BasicBlock* mask_owner(const llvm::BasicBlock* block) const;
+  static bool is_back_edge(const Divergence&, const llvm::BasicBlock* block, const llvm::BasicBlock* successor);
+
+ private:
+  using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
+  void order_level(const llvm::Loop* level, llvm::BasicBlock* root, const Blocks& late, std::vector<llvm::BasicBlock*>& order) const;
+  bool plan_jumps();
+
+  llvm::Function& function_;
+  const Divergence& divergence_;
+  std::vector<BlockPlan> plans_;
+  llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
+  Blocks must_own_mask_;
+};
+
+}  // namespace softgpu::simt

@@ -1,0 +1,110 @@
+#include "softgpu/simt/thread_function.hpp"
+
+#include <stdexcept>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/thread_values.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+
+namespace {
+
+FunctionType* with_thread(FunctionType* type) {
+  SmallVector<Type*, 8> parameters{PointerType::getUnqual(type->getContext())};
+  parameters.append(type->param_begin(), type->param_end());
+  return FunctionType::get(type->getReturnType(), parameters, type->isVarArg());
+}
+
+Function* clone_with_thread(Function& original) {
+  Function* copy = Function::Create(with_thread(original.getFunctionType()), original.getLinkage(), "", original.getParent());
+  copy->takeName(&original);
+  ValueToValueMapTy mapped;
+  for (Argument& argument : original.args()) mapped[&argument] = copy->getArg(argument.getArgNo() + 1);
+  SmallVector<ReturnInst*, 4> returns;
+  CloneFunctionInto(copy, &original, mapped, CloneFunctionChangeType::LocalChangesOnly, returns);
+  copy->removeFnAttr(Attribute::AlwaysInline);
+  return copy;
+}
+
+[[noreturn]] void refuse(const Function& function, abi::Mark mark) {
+  const std::string_view symbol = abi::info(mark).symbol;
+  throw std::runtime_error("function '" + function.getName().str() + "' is recursive or called through a pointer and uses '" +
+                           std::string(symbol.substr(symbol.find('.') + 1)) + "': threads can't wait for each other in such a function");
+}
+
+void replace_marks(Function& function) {
+  SmallVector<CallInst*, 8> calls;
+  for (BasicBlock& block : function)
+    for (Instruction& instruction : block)
+      if (mark_of(&instruction)) calls.push_back(cast<CallInst>(&instruction));
+  for (CallInst* call : calls) {
+    const abi::Mark mark = *mark_of(call);
+    IRBuilder<> builder(call);
+    switch (abi::info(mark).kind) {
+      case abi::MarkKind::query: call->replaceAllUsesWith(query_in_called_function(builder, function.getArg(0), mark)); break;
+      case abi::MarkKind::clock: call->replaceAllUsesWith(read_clock(builder, mark)); break;
+      case abi::MarkKind::control:
+        if (mark != abi::Mark::nanosleep) refuse(function, mark);
+        break;
+      default: refuse(function, mark);
+    }
+    call->eraseFromParent();
+  }
+}
+
+// Direct calls of functions that now take the thread, and all calls through pointers.
+void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replaced, bool is_kernel) {
+  SmallVector<CallInst*, 8> calls;
+  for (BasicBlock& block : caller)
+    for (Instruction& instruction : block)
+      if (auto* call = dyn_cast<CallInst>(&instruction); call && !call->isInlineAsm()) {
+        Function* callee = call->getCalledFunction();
+        if (callee ? replaced.contains(callee) : true) calls.push_back(call);
+      }
+  Module* module = caller.getParent();
+  for (CallInst* call : calls) {
+    IRBuilder<> builder(call);
+    Value* thread = nullptr;
+    if (is_kernel) {
+      const auto symbol = abi::info(abi::Mark::thread).symbol;
+      FunctionCallee mark = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getPtrTy());
+      cast<Function>(mark.getCallee())->setDoesNotAccessMemory();
+      thread = builder.CreateCall(mark);
+    } else {
+      thread = caller.getArg(0);
+    }
+    SmallVector<Value*, 8> arguments{thread};
+    arguments.append(call->arg_begin(), call->arg_end());
+    Function* callee = call->getCalledFunction();
+    Value* target = callee ? replaced.lookup(callee) : call->getCalledOperand();
+    CallInst* replacement = builder.CreateCall(with_thread(call->getFunctionType()), target, arguments);
+    replacement->takeName(call);
+    call->replaceAllUsesWith(replacement);
+    call->eraseFromParent();
+  }
+}
+
+}  // namespace
+
+void add_thread_parameters(Module& module, Function* kernel) {
+  SmallVector<Function*, 8> originals;
+  for (Function& function : module)
+    if (!function.isDeclaration() && &function != kernel) originals.push_back(&function);
+  DenseMap<Function*, Function*> replaced;
+  for (Function* original : originals) replaced[original] = clone_with_thread(*original);
+  if (kernel) pass_thread(*kernel, replaced, true);
+  for (const auto& [original, copy] : replaced) pass_thread(*copy, replaced, false);
+  for (const auto& [original, copy] : replaced) {
+    replace_marks(*copy);
+    original->replaceAllUsesWith(copy);
+    original->eraseFromParent();
+  }
+}
+
+}  // namespace softgpu::simt

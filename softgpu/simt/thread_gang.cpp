@@ -1,0 +1,62 @@
+#include "softgpu/simt/thread_gang.hpp"
+
+#include <stdexcept>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/suspend.hpp"
+#include "softgpu/simt/thread_values.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+using abi::Mark;
+using abi::MarkKind;
+
+namespace {
+
+Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang) {
+  IRBuilder<> builder(&call);
+  switch (abi::info(mark).kind) {
+    case MarkKind::query: return values.base(mark);
+    case MarkKind::clock: return read_clock(builder, mark);
+    case MarkKind::block: {
+      Value* predicate = call.arg_size() == 3 ? builder.CreateZExt(call.getArgOperand(2), builder.getInt32Ty()) : nullptr;
+      return wait_at_barrier(builder, mark, {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
+    }
+    case MarkKind::control:
+      if (mark == Mark::nanosleep) yield(builder, gang);
+      return nullptr;
+    case MarkKind::warp:
+      if (mark == Mark::warp_sync) return nullptr;
+      throw std::logic_error("lanes of a warp exchange values in a gang of one");
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void make_thread_gang(Function& thread, Function& gang) {
+  ValueToValueMapTy mapped;
+  SmallVector<ReturnInst*, 4> returns;
+  CloneFunctionInto(&gang, &thread, mapped, CloneFunctionChangeType::LocalChangesOnly, returns);
+  // Query values are made in a block of their own in front, which dominates all.
+  BasicBlock* body = &gang.getEntryBlock();
+  BasicBlock* entry = BasicBlock::Create(gang.getContext(), "gang", &gang, body);
+  IRBuilder<> entry_builder(BranchInst::Create(body, entry));
+  for (Instruction& instruction : make_early_inc_range(*body))
+    if (isa<AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->begin());
+  ThreadValues values(entry_builder, GangArguments::of(gang), abi::Shape::rows, 1);
+  SmallVector<std::pair<CallInst*, Mark>, 16> calls;
+  for (Instruction& instruction : instructions(gang))
+    if (const auto mark = mark_of(&instruction)) calls.push_back({cast<CallInst>(&instruction), *mark});
+  for (const auto& [call, mark] : calls) {
+    if (Value* value = replacement(*call, mark, values, GangArguments::of(gang).gang)) call->replaceAllUsesWith(value);
+    call->eraseFromParent();
+  }
+}
+
+}  // namespace softgpu::simt

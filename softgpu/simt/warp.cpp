@@ -1,0 +1,155 @@
+// What the lanes of a warp exchange. The gang is the warp here: kernels with these operations have 32 lanes.
+#include <stdexcept>
+
+#include "softgpu/simt/widen.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+using abi::Mark;
+
+void Widener::emit_warp(CallInst& original, Mark mark) {
+  const auto put = [&](Value* value) {
+    if (shape(&original).has_base())
+      define(original, {value, nullptr, nullptr});
+    else
+      define(original, {nullptr, value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(options_.width, value), nullptr});
+  };
+  switch (mark) {
+    case Mark::warp_sync: return;  // the lanes that run are always in step
+    case Mark::activemask: return put(mask_bits(lanes_on()));
+    case Mark::vote_all: case Mark::vote_any: case Mark::vote_uni: case Mark::vote_ballot: return put(vote(original, mark));
+    case Mark::match_any_32: case Mark::match_any_64: return put(match(original));
+    case Mark::shfl_up: case Mark::shfl_down: case Mark::shfl_bfly: case Mark::shfl_idx: return put(shuffle(original, mark, false));
+    case Mark::shfl_up_p: return put(shuffle(original, Mark::shfl_up, true));
+    case Mark::shfl_down_p: return put(shuffle(original, Mark::shfl_down, true));
+    case Mark::shfl_bfly_p: return put(shuffle(original, Mark::shfl_bfly, true));
+    case Mark::shfl_idx_p: return put(shuffle(original, Mark::shfl_idx, true));
+    default: return put(reduce(original, mark));
+  }
+}
+
+// The lane to read from, by the rules of shfl.sync: c holds a clamp value in its low bits and a segment mask above.
+Value* Widener::shuffle(CallInst& original, Mark mark, bool predicate) {
+  SmallVector<Constant*, 32> numbers;
+  for (unsigned i = 0; i < options_.width; ++i) numbers.push_back(builder_.getInt32(i));
+  Value* lane = ConstantVector::get(numbers);
+  const auto splat = [&](unsigned value) { return ConstantInt::get(lane->getType(), value); };
+  Value* value = vector_of(original.getArgOperand(0));
+  Value* b = builder_.CreateAnd(vector_of(original.getArgOperand(1)), splat(31));
+  Value* c = vector_of(original.getArgOperand(2));
+  Value* clamp = builder_.CreateAnd(c, splat(31));
+  Value* segment = builder_.CreateAnd(builder_.CreateLShr(c, splat(8)), splat(31));
+  Value* lowest = builder_.CreateAnd(lane, segment);
+  Value* highest = builder_.CreateOr(lowest, builder_.CreateAnd(clamp, builder_.CreateNot(segment)));
+  Value *source = nullptr, *inside = nullptr;
+  switch (mark) {
+    case Mark::shfl_up:
+      source = builder_.CreateSub(lane, b);
+      inside = builder_.CreateICmpSGE(source, highest);
+      break;
+    case Mark::shfl_down:
+      source = builder_.CreateAdd(lane, b);
+      inside = builder_.CreateICmpSLE(source, highest);
+      break;
+    case Mark::shfl_bfly:
+      source = builder_.CreateXor(lane, b);
+      inside = builder_.CreateICmpSLE(source, highest);
+      break;
+    default:
+      source = builder_.CreateOr(lowest, builder_.CreateAnd(b, builder_.CreateNot(segment)));
+      inside = builder_.CreateICmpSLE(source, highest);
+      break;
+  }
+  if (predicate) return inside;
+  return permute(value, builder_.CreateSelect(inside, source, lane));
+}
+
+Value* Widener::permute(Value* vector, Value* lanes) {
+  if (auto* constant = dyn_cast<Constant>(lanes)) {
+    SmallVector<int, 32> order;
+    for (unsigned i = 0; i < options_.width; ++i) {
+      const auto* element = dyn_cast_or_null<ConstantInt>(constant->getAggregateElement(i));
+      order.push_back(element ? static_cast<int>(element->getZExtValue()) : 0);
+    }
+    return builder_.CreateShuffleVector(vector, order);
+  }
+  Type* element = vector->getType()->getScalarType();
+  AllocaInst* memory = new_slot(vector->getType(), "exchange");
+  builder_.CreateStore(vector, memory);
+  Value* addresses = builder_.CreateGEP(element, memory, lanes);
+  const Align alignment = thread_.getDataLayout().getABITypeAlign(element);
+  return builder_.CreateMaskedGather(vector->getType(), addresses, alignment);
+}
+
+Value* Widener::vote(CallInst& original, Mark mark) {
+  Value* members_value = original.getArgOperand(1);
+  Value* predicates = vector_of(original.getArgOperand(0));
+  Value* on = mask_bits(lanes_on());
+  Value* set = mask_bits(both(mask_, predicates));
+  // With the same members named by all lanes the result is one number, else one for each lane.
+  const bool alike = shape(members_value).is_uniform();
+  Value* members = alike ? base_of(members_value) : vector_of(members_value);
+  if (!alike) {
+    on = builder_.CreateVectorSplat(options_.width, on);
+    set = builder_.CreateVectorSplat(options_.width, set);
+  }
+  on = builder_.CreateAnd(on, members);
+  set = builder_.CreateAnd(set, members);
+  Value* zero = Constant::getNullValue(set->getType());
+  switch (mark) {
+    case Mark::vote_ballot: return set;
+    case Mark::vote_any: return builder_.CreateICmpNE(set, zero);
+    case Mark::vote_all: return builder_.CreateICmpEQ(set, on);
+    default: return builder_.CreateOr(builder_.CreateICmpEQ(set, on), builder_.CreateICmpEQ(set, zero));
+  }
+}
+
+Value* Widener::match(CallInst& original) {
+  Value* values = vector_of(original.getArgOperand(0));
+  Value* members = vector_of(original.getArgOperand(1));
+  Value* on = lanes_on();
+  AllocaInst* result = new_slot(members->getType(), "matches");
+  builder_.CreateStore(Constant::getNullValue(members->getType()), result);
+  for_each_lane(on, [&](Value* lane) {
+    Value* own = builder_.CreateVectorSplat(options_.width, builder_.CreateExtractElement(values, lane));
+    Value* equal = builder_.CreateSelect(on, builder_.CreateICmpEQ(values, own), Constant::getNullValue(on->getType()));
+    Value* bits = builder_.CreateAnd(mask_bits(equal), builder_.CreateExtractElement(members, lane));
+    Value* so_far = builder_.CreateLoad(members->getType(), result);
+    builder_.CreateStore(builder_.CreateInsertElement(so_far, bits, lane), result);
+  });
+  return builder_.CreateLoad(members->getType(), result);
+}
+
+Value* Widener::reduce(CallInst& original, Mark mark) {
+  Intrinsic::ID reduction = Intrinsic::not_intrinsic;
+  std::uint32_t identity = 0;
+  switch (mark) {
+    case Mark::redux_add: reduction = Intrinsic::vector_reduce_add; break;
+    case Mark::redux_or: reduction = Intrinsic::vector_reduce_or; break;
+    case Mark::redux_xor: reduction = Intrinsic::vector_reduce_xor; break;
+    case Mark::redux_and: reduction = Intrinsic::vector_reduce_and; identity = ~0U; break;
+    case Mark::redux_max_s: reduction = Intrinsic::vector_reduce_smax; identity = 0x80000000U; break;
+    case Mark::redux_min_s: reduction = Intrinsic::vector_reduce_smin; identity = 0x7fffffffU; break;
+    case Mark::redux_max_u: reduction = Intrinsic::vector_reduce_umax; break;
+    case Mark::redux_min_u: reduction = Intrinsic::vector_reduce_umin; identity = ~0U; break;
+    default: throw std::logic_error("not a reduction over the warp: " + std::string(abi::info(mark).symbol));
+  }
+  Value* values = vector_of(original.getArgOperand(0));
+  Value* members_value = original.getArgOperand(1);
+  const auto over = [&](Value* members) {
+    Value* chosen = builder_.CreateBitCast(members, wide(builder_.getInt1Ty()));
+    chosen = both(mask_, chosen);
+    return builder_.CreateUnaryIntrinsic(reduction, builder_.CreateSelect(chosen, values, ConstantInt::get(values->getType(), identity)));
+  };
+  if (shape(members_value).is_uniform()) return over(base_of(members_value));
+  Value* members = vector_of(members_value);
+  AllocaInst* result = new_slot(values->getType(), "reduced");
+  for_each_lane(lanes_on(), [&](Value* lane) {
+    Value* own = over(builder_.CreateExtractElement(members, lane));
+    builder_.CreateStore(builder_.CreateInsertElement(builder_.CreateLoad(values->getType(), result), own, lane), result);
+  });
+  return builder_.CreateLoad(values->getType(), result);
+}
+
+}  // namespace softgpu::simt

@@ -1,0 +1,50 @@
+// How many lanes a kernel's gangs have.
+#include "llvm/IR/InstIterator.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Target/TargetMachine.h"
+#include "softgpu/simt/divergence.hpp"
+#include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/scalar_code.hpp"
+#include "softgpu/simt/simt.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kWarp = 32;
+
+bool any_mark(Function& kernel, auto&& matches) {
+  for (Instruction& instruction : instructions(kernel))
+    if (const auto mark = mark_of(&instruction); mark && matches(*mark, instruction)) return true;
+  return false;
+}
+
+unsigned vector_lanes(const TargetMachine& target) {
+  return target.getMCSubtargetInfo()->checkFeatures("+avx512f") ? 16 : 8;
+}
+
+}  // namespace
+
+unsigned choose_width(Function& kernel, TargetMachine& target) {
+  prepare_scalar_code(kernel, target);
+  if (any_mark(kernel, [](abi::Mark mark, Instruction&) { return abi::info(mark).kind == abi::MarkKind::warp && mark != abi::Mark::warp_sync; }))
+    return kWarp;
+  // Lanes that wait for a lane of their own gang would wait for ever if they ran in step.
+  if (kernel.hasFnAttribute(kSpins)) return 1;
+  const unsigned width = vector_lanes(target);
+  const auto is_unaligned = [](abi::Mark mark, Instruction&) { return mark == abi::Mark::barrier_sync_unaligned; };
+  if (any_mark(kernel, is_unaligned)) {
+    canonicalise_control_flow(kernel, target);
+    const Divergence divergence(kernel, abi::Shape::general, width);
+    const BasicBlock* entry = &kernel.getEntryBlock();
+    const bool apart = any_mark(kernel, [&](abi::Mark mark, Instruction& barrier) {
+      return mark == abi::Mark::barrier_sync_unaligned && divergence.mask_leader(barrier.getParent()) != entry;
+    });
+    if (apart) return 1;
+  }
+  return width;
+}
+
+}  // namespace softgpu::simt
