@@ -26,6 +26,9 @@ set(CUPRUM_SOFTGPU_SUBDIR cuprum/softgpu)  # under lib/
 
 set(_cuprum_compile_options -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion
                             -Wno-missing-field-initializers -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND _cuprum_compile_options -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+ that are none
+endif()
 set(_cuprum_link_options)
 if(CUPRUM_SANITIZE STREQUAL "address")
   list(APPEND _cuprum_compile_options -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined -fno-omit-frame-pointer)

@@ -9,3 +9,4 @@ separate_arguments(_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(cuprum_llvm INTERFACE ${_llvm_definitions})
 llvm_map_components_to_libnames(_llvm_libraries core support analysis passes orcjit native nativecodegen coroutines irreader)
 target_link_libraries(cuprum_llvm INTERFACE ${_llvm_libraries})
+target_link_options(cuprum_llvm INTERFACE -Wl,--as-needed)  # LLVM's CMake files name libz3 and others that we never reach

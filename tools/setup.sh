@@ -59,10 +59,10 @@ ensure_packages() {
   prefix=$(as_root) || fail "These Debian packages are missing and this user may not install them. As root, type:" "" \
     "  apt-get update && ${command[*]}" "" "then run this command again."
   say "packages: installing ${missing[*]}"
-  # apt's narration is of interest only when it fails.
+  # apt's narration is of interest only when it fails. An update that fails for some other source is no reason to stop.
   local log
   log=$(mktemp)
-  if ! { $prefix apt-get update && $prefix env DEBIAN_FRONTEND=noninteractive "${command[@]}"; } >"$log" 2>&1 </dev/null; then
+  if ! { { $prefix apt-get update || true; } && $prefix env DEBIAN_FRONTEND=noninteractive "${command[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 20 "$log" >&2
     rm -f "$log"
     fail "" "apt-get failed (its last lines are above). To try by hand: $prefix ${command[*]}"
