@@ -1,7 +1,4 @@
 # cmake --install: the headers, libcuprum, softgpu in a folder of its own, and how CMake and pkg-config find them.
-if(NOT TARGET cuprum)
-  return()
-endif()
 include(CMakePackageConfigHelpers)
 
 set(_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cuprum)

@@ -13,11 +13,11 @@ from pathlib import Path
 # A folder may include its own files and those of the folders it is built on, directly or through others.
 BUILT_ON = {
     "include/cuprum": [],
-    "src/support": [],
-    "src/driver_abi": [],
-    "src/driver": ["src/driver_abi", "src/support", "include/cuprum"],
-    "src/toolchain": ["src/driver_abi", "src/support", "include/cuprum"],
-    "src/core": ["src/driver", "src/toolchain", "include/cuprum"],
+    "src/support": ["include/cuprum"],
+    "src/driver_abi": ["include/cuprum"],
+    "src/driver": ["src/driver_abi", "src/support"],
+    "src/toolchain": ["src/driver_abi", "src/support"],
+    "src/core": ["src/driver", "src/toolchain"],
     "softgpu/abi": [],
     "softgpu/ptx": [],
     "softgpu/memory": [],
@@ -26,7 +26,7 @@ BUILT_ON = {
     "softgpu/lower": ["softgpu/ptx", "softgpu/abi"],
     "softgpu/jit": ["softgpu/simt", "softgpu/lower", "softgpu/exec"],  # exec says what compiled code looks like to it
     "softgpu/runtime": ["softgpu/exec", "softgpu/memory", "softgpu/jit"],
-    "softgpu/api": ["softgpu/runtime", "src/driver_abi"],
+    "softgpu/api": ["softgpu/runtime"],
     "examples": ["include/cuprum"],
     "bench": ["include/cuprum"],
     "python": ["include/cuprum"],
@@ -46,7 +46,8 @@ FOREIGN = {
     "nvml.h": ["src/toolchain"],
 }
 
-SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def", ".inc"}
+GENERATED_SUFFIX = ".inc"  # made by the build, so not found among the sources
+SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -98,7 +99,7 @@ def find(root, file, name):
         candidate = (folder / name).resolve()
         if candidate.is_file() and candidate.is_relative_to(root):
             return candidate.relative_to(root).as_posix()
-    return None
+    return name if name.endswith(GENERATED_SUFFIX) and layer_of(name) else None
 
 
 def layer_of(name):
