@@ -1,0 +1,117 @@
+// Buffers: owning handles to memory.
+//
+//   Buffer device_data = device.allocate(n * sizeof(float), stream);
+//   device_data.copy_from(std::span(values), stream);      // values: std::vector<float> of n elements
+//   device_data.fill(0.0f, stream);
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/detail/shared.hpp>
+#include <cuprum/memory_resource.hpp>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace cuprum {
+
+class Stream;
+
+namespace detail {
+template <typename T>
+concept Copyable = std::is_trivially_copyable_v<T>;
+
+template <typename T>
+concept Pattern = Copyable<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
+}  // namespace detail
+
+/// A cheap handle: copies share one allocation, which is freed in the order of its stream when the last copy goes or at
+/// close(). A buffer keeps its memory resource and that stream alive. Threads may share it, except that close() must
+/// not run while another thread uses it. Made by Device::allocate and MemoryResource::allocate.
+///
+/// All work with the contents is asynchronous: it is queued on the given stream and the calls return at once. A buffer
+/// that goes away is freed after what is queued on its own stream; work on other streams must be done, or be waited for
+/// by that stream, before.
+class CUPRUM_API Buffer {
+ public:
+  /// Wraps `size` bytes at `pointer` that somebody else owns. They must stay valid as long as the buffer is used;
+  /// `owner` is kept alive for that time.
+  static Buffer from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner = nullptr);
+
+  /// Copies the whole of `source`, which must be of the same size. Both buffers must stay open until the copy has run.
+  void copy_from(const Buffer& source, const Stream& stream) const;
+
+  /// Copies the whole buffer to `destination`, which must be of the same size, and returns that.
+  Buffer copy_to(const Buffer& destination, const Stream& stream) const;
+
+  /// Copies the buffer to a new one from the same memory resource.
+  Buffer copy_to(const Stream& stream) const;
+
+  /// Copies from ordinary host memory of the same size in bytes. Pageable memory has been read when this returns; page-
+  /// locked memory must stay as it is until the copy has run.
+  template <detail::Copyable T, std::size_t Extent>
+  void copy_from(std::span<T, Extent> source, const Stream& stream) const {
+    copy_from_host(source.data(), source.size_bytes(), stream);
+  }
+
+  /// Copies to ordinary host memory of the same size in bytes. The contents are there after the next stream.sync().
+  template <detail::Copyable T, std::size_t Extent>
+    requires(!std::is_const_v<T>)
+  void copy_to(std::span<T, Extent> destination, const Stream& stream) const {
+    copy_to_host(destination.data(), destination.size_bytes(), stream);
+  }
+
+  /// Fills the buffer with copies of a value of 1, 2 or 4 bytes, of which the size must be a multiple. The type counts:
+  /// fill(0xff, stream) repeats an int, fill(std::uint8_t{0xff}, stream) a byte.
+  template <detail::Pattern T>
+  void fill(T value, const Stream& stream) const {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    fill_pattern(bits, sizeof(T), stream);
+  }
+
+  /// The contents, for a buffer that the host can access. The first call waits until the stream has reached the
+  /// allocation; for what was queued since, sync() the stream before touching the contents. The size must be a multiple
+  /// of T's.
+  template <detail::Copyable T>
+  std::span<T> as_span() const {
+    return {static_cast<T*>(host_view(sizeof(T), alignof(T))), size() / sizeof(T)};
+  }
+
+  DevicePointer handle() const;
+  std::size_t size() const;
+  bool is_device_accessible() const;
+  bool is_host_accessible() const;
+  /// The device that the memory is on; none for host memory.
+  std::optional<int> device_id() const;
+  /// None for a wrapped buffer.
+  std::optional<MemoryResource> memory_resource() const;
+
+  /// Frees the memory for all copies, after what is queued on its stream; later use throws InvalidArgument. Closing
+  /// twice does nothing.
+  void close();
+
+  /// The same, but after what is queued on `stream`.
+  void close(const Stream& stream);
+
+  friend bool operator==(const Buffer& a, const Buffer& b) { return a.handle() == b.handle() && a.size() == b.size(); }
+
+ private:
+  friend struct detail::Access;
+  explicit Buffer(detail::Shared<detail::BufferResource> shared) : shared_(std::move(shared)) {}
+  void copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const;
+  void copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const;
+  void fill_pattern(std::uint32_t bits, std::size_t width, const Stream& stream) const;
+  void* host_view(std::size_t element_size, std::size_t alignment) const;
+
+  detail::Shared<detail::BufferResource> shared_;
+};
+
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const Buffer& buffer);
+
+}  // namespace cuprum

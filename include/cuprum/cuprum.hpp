@@ -1,0 +1,31 @@
+// The whole library, except the raw driver API (<cuprum/driver.hpp>), which needs NVIDIA's headers.
+//
+//   #include <cuprum/cuprum.hpp>
+//   using namespace cuprum;
+//
+//   int main() {
+//     Device device;
+//     Stream stream = device.create_stream();
+//     Kernel fill = Program(R"(extern "C" __global__ void fill(int* out) { out[threadIdx.x] = threadIdx.x; })")
+//                       .compile(Target::cubin)
+//                       .get_kernel("fill");
+//     Buffer out = PinnedMemoryResource().allocate(4 * sizeof(int), stream);
+//     launch(stream, {.grid = 1, .block = 4}, fill, out);
+//     stream.sync();
+//     for (int value : out.as_span<int>()) std::cout << value << '\n';
+//   }
+#pragma once
+
+#include <cuprum/buffer.hpp>
+#include <cuprum/device.hpp>
+#include <cuprum/diagnostics.hpp>
+#include <cuprum/driver_choice.hpp>
+#include <cuprum/error.hpp>
+#include <cuprum/event.hpp>
+#include <cuprum/kernel.hpp>
+#include <cuprum/launch.hpp>
+#include <cuprum/memory_resource.hpp>
+#include <cuprum/object_code.hpp>
+#include <cuprum/program.hpp>
+#include <cuprum/stream.hpp>
+#include <cuprum/version.hpp>

@@ -1,0 +1,25 @@
+// How the handle classes hold what they stand for.
+#pragma once
+
+#include <memory>
+
+namespace cuprum::detail {
+
+/// What all copies of one handle share: the resource, or nothing once it was closed. Defined in the library.
+template <typename Resource>
+struct Closable;
+
+template <typename Resource>
+using Shared = std::shared_ptr<Closable<Resource>>;
+
+/// The library's own way into the handle classes.
+struct Access;
+
+struct BufferResource;
+struct EventResource;
+struct KernelResource;
+struct ObjectCodeResource;
+struct ProgramResource;
+struct StreamResource;
+
+}  // namespace cuprum::detail

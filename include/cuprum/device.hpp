@@ -1,0 +1,88 @@
+// Devices: where everything starts.
+//
+//   Device device;           // the current one, or device 0
+//   device.set_current();
+//   Stream stream = device.create_stream();
+//   Buffer data = device.allocate(4096, stream);
+#pragma once
+
+#include <cstddef>
+#include <cuprum/buffer.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/device_properties.hpp>
+#include <cuprum/event.hpp>
+#include <cuprum/memory_resource.hpp>
+#include <cuprum/stream.hpp>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace cuprum {
+
+struct ComputeCapability {
+  int major;
+  int minor;
+  friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+/// A number that stands for a device; copying is free and threads may share it.
+///
+/// What needs a CUDA context uses the one that is current on the calling thread if it belongs to this device, else the
+/// device's primary context. So set_current() is needed only by code that calls CUDA by itself, and to say which device
+/// `Device()` and `Program::compile` mean.
+class CUPRUM_API Device {
+ public:
+  /// The device whose context is current on this thread, else device 0. Opens no driver.
+  Device();
+
+  /// Throws InvalidArgument when there is no device of that number.
+  explicit Device(int device_id);
+
+  static std::vector<Device> all();
+  static int count();
+
+  int device_id() const { return device_id_; }
+  std::string name() const;
+  /// As 32 hexadecimal digits with dashes: "GPU-…" without the prefix.
+  std::string uuid() const;
+  /// As "0000:65:00.0".
+  std::string pci_bus_id() const;
+  ComputeCapability compute_capability() const;
+  /// The compute capability as compilers write it after "sm_": "90".
+  std::string arch() const;
+  DeviceProperties properties() const { return DeviceProperties(device_id_); }
+  bool can_access_peer(const Device& peer) const;
+
+  /// Makes the device's primary context current on the calling thread.
+  void set_current() const;
+
+  /// Blocks until all work of the device's context is done. Throws DriverError when some of it failed.
+  void sync() const;
+
+  /// Throws InvalidArgument when the priority is outside what the device has.
+  Stream create_stream(const StreamOptions& options = {}) const;
+  Event create_event(const EventOptions& options = {}) const;
+
+  /// CUDA's legacy default stream of this device.
+  Stream default_stream() const;
+
+  /// `size` bytes from memory_resource(); see MemoryResource::allocate.
+  Buffer allocate(std::size_t size, const Stream& stream) const;
+
+  /// What allocate() draws on: a DeviceMemoryResource unless another was set. The setting is the process's.
+  MemoryResource memory_resource() const;
+  void set_memory_resource(const MemoryResource& resource) const;
+
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  friend struct detail::Access;
+  struct Unchecked {};
+  Device(int device_id, Unchecked) : device_id_(device_id) {}
+  int device_id_;
+};
+
+/// Prints "device 0 (NVIDIA H200)".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const Device& device);
+
+}  // namespace cuprum

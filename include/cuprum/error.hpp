@@ -1,0 +1,110 @@
+// What the library throws. Everything derives from cuprum::Error; the types differ by what a caller can do about them.
+//
+//   try {
+//     program.compile(Target::cubin);
+//   } catch (const cuprum::CompileError& error) {
+//     std::cerr << error.log();
+//   }
+#pragma once
+
+#include <cuprum/detail/export.hpp>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace cuprum {
+
+/// Base of all exceptions of the library.
+class CUPRUM_API Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
+};
+
+/// A call of the CUDA driver failed. `what()` says what the library was doing with which objects, the call, and the
+/// driver's own name and description of the code.
+class CUPRUM_API DriverError : public Error {
+ public:
+  struct Details {
+    int code;                 ///< a CUresult of <cuda.h>
+    std::string name;         ///< its name, e.g. "CUDA_ERROR_INVALID_VALUE"
+    std::string description;  ///< the driver's sentence about it
+    std::string call;         ///< the entry point, e.g. "cuMemcpyAsync"
+    std::string doing;        ///< what the library was doing, with the objects named; may be empty
+  };
+
+  explicit DriverError(Details details);
+  DriverError(const DriverError&) = default;
+  DriverError& operator=(const DriverError&) = default;
+  ~DriverError() override;
+
+  int code() const noexcept { return details_->code; }
+  const std::string& name() const noexcept { return details_->name; }
+  const std::string& description() const noexcept { return details_->description; }
+  const std::string& call() const noexcept { return details_->call; }
+  const std::string& doing() const noexcept { return details_->doing; }
+
+ private:
+  std::shared_ptr<const Details> details_;  // shared, so that copying the exception can't throw
+};
+
+/// The driver has no memory left for the request (CUDA_ERROR_OUT_OF_MEMORY). Freeing something and trying again can
+/// help.
+class CUPRUM_API OutOfMemory : public DriverError {
+ public:
+  using DriverError::DriverError;
+  OutOfMemory(const OutOfMemory&) = default;
+  OutOfMemory& operator=(const OutOfMemory&) = default;
+  ~OutOfMemory() override;
+};
+
+/// A compiler refused the program; `log()` is what it printed, with lines.
+class CUPRUM_API CompileError : public Error {
+ public:
+  CompileError(const std::string& summary, std::string log);
+  CompileError(const CompileError&) = default;
+  CompileError& operator=(const CompileError&) = default;
+  ~CompileError() override;
+
+  const std::string& log() const noexcept { return *log_; }
+
+ private:
+  std::shared_ptr<const std::string> log_;
+};
+
+/// A linker refused its inputs; `log()` is what it printed.
+class CUPRUM_API LinkError : public Error {
+ public:
+  LinkError(const std::string& summary, std::string log);
+  LinkError(const LinkError&) = default;
+  LinkError& operator=(const LinkError&) = default;
+  ~LinkError() override;
+
+  const std::string& log() const noexcept { return *log_; }
+
+ private:
+  std::shared_ptr<const std::string> log_;
+};
+
+/// The caller asked for something that can't be: a closed object, a copy between different sizes, arguments that don't
+/// match a kernel, a value out of range. Found before anything reached the driver.
+class CUPRUM_API InvalidArgument : public Error {
+ public:
+  using Error::Error;
+  InvalidArgument(const InvalidArgument&) = default;
+  InvalidArgument& operator=(const InvalidArgument&) = default;
+  ~InvalidArgument() override;
+};
+
+/// This machine can't do it; the text says what would be needed: a driver version, a compute capability, a library.
+class CUPRUM_API NotSupported : public Error {
+ public:
+  using Error::Error;
+  NotSupported(const NotSupported&) = default;
+  NotSupported& operator=(const NotSupported&) = default;
+  ~NotSupported() override;
+};
+
+}  // namespace cuprum

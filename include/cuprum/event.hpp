@@ -1,0 +1,61 @@
+// Events: points in a stream that the host or another stream can wait for, and between which time can be measured.
+//
+//   Event start = stream.record({.timing_enabled = true});
+//   launch(stream, config, kernel, data);
+//   Event end = stream.record({.timing_enabled = true});
+//   end.sync();
+//   std::cout << end - start << " ms\n";
+#pragma once
+
+#include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/detail/shared.hpp>
+#include <iosfwd>
+
+namespace cuprum {
+
+class Device;
+
+struct EventOptions {
+  bool timing_enabled = false;  ///< time can be measured with it; costs a little
+  bool blocking_sync = false;   ///< sync() sleeps instead of spinning
+};
+
+/// A cheap handle: copies share one CUDA event, which is released when the last copy goes or at close(). Threads may
+/// share it, except that close() must not run while another thread uses it. Made by Device::create_event and
+/// Stream::record.
+class CUPRUM_API Event {
+ public:
+  /// Wraps an event that somebody else owns and keeps alive.
+  static Event from_handle(CUevent_st* handle);
+
+  /// Blocks until the work before the latest record is done; at once when it was never recorded.
+  /// Throws DriverError when that work failed.
+  void sync() const;
+
+  /// Whether the work before the latest record is done. Does not block. Throws as sync() does.
+  bool is_done() const;
+
+  bool is_timing_enabled() const;
+  bool is_blocking_sync() const;
+  Device device() const;
+  CUevent_st* handle() const;
+
+  /// Releases the event for all copies; later use throws InvalidArgument. Closing twice does nothing.
+  void close();
+
+  /// Milliseconds from `start` to `end`. Both must be recorded, done and timing-enabled: else InvalidArgument says
+  /// which of them is not.
+  friend CUPRUM_API float operator-(const Event& end, const Event& start);
+
+  friend bool operator==(const Event& a, const Event& b) { return a.handle() == b.handle(); }
+
+ private:
+  friend struct detail::Access;
+  explicit Event(detail::Shared<detail::EventResource> shared) : shared_(std::move(shared)) {}
+  detail::Shared<detail::EventResource> shared_;
+};
+
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const Event& event);
+
+}  // namespace cuprum

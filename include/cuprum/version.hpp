@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cuprum/detail/export.hpp>
+
+namespace cuprum {
+
+/// Version of the library that is running, such as "0.1.0".
+CUPRUM_API const char* version() noexcept;
+
+}  // namespace cuprum

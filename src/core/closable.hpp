@@ -1,0 +1,65 @@
+// The inside of the handle classes: see docs/design/driver-seam.md.
+#pragma once
+
+#include <cuprum/buffer.hpp>
+#include <cuprum/device.hpp>
+#include <cuprum/error.hpp>
+#include <cuprum/event.hpp>
+#include <cuprum/kernel.hpp>
+#include <cuprum/object_code.hpp>
+#include <cuprum/program.hpp>
+#include <cuprum/stream.hpp>
+#include <memory>
+#include <string>
+
+namespace cuprum::detail {
+
+/// What all copies of a handle share. The resource is released when the last of its users goes: all copies, or close(),
+/// and those that depend on it, such as a buffer that is yet to be freed on a stream.
+template <typename Resource>
+struct Closable {
+  std::shared_ptr<Resource> resource;
+};
+
+struct Access {
+  /// The resource behind a handle. Throws InvalidArgument when it is closed (or the handle was moved from).
+  template <typename Handle>
+  static const auto& resource(const Handle& handle) {
+    if (!handle.shared_ || !handle.shared_->resource) [[unlikely]]
+      refuse_closed(title(handle));
+    return handle.shared_->resource;
+  }
+
+  template <typename Handle>
+  static bool is_open(const Handle& handle) noexcept {
+    return handle.shared_ && handle.shared_->resource;
+  }
+
+  template <typename Handle>
+  static void close(Handle& handle) {
+    if (handle.shared_) handle.shared_->resource.reset();
+  }
+
+  template <typename Handle, typename Resource>
+  static Handle make(std::shared_ptr<Resource> resource) {
+    return Handle(std::make_shared<Closable<Resource>>(Closable<Resource>{std::move(resource)}));
+  }
+
+  // Kernels and object code have no close(): their handles hold the resource itself.
+  static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) { return kernel.resource_; }
+  static const std::shared_ptr<ObjectCodeResource>& resource(const ObjectCode& code) { return code.resource_; }
+  static Kernel make_kernel(std::shared_ptr<KernelResource> resource) { return Kernel(std::move(resource)); }
+  static ObjectCode make_code(std::shared_ptr<ObjectCodeResource> resource) { return ObjectCode(std::move(resource)); }
+
+  /// A device whose number is known to be one.
+  static Device device(int id) { return Device(id, Device::Unchecked{}); }
+
+ private:
+  static const char* title(const Stream&) { return "stream"; }
+  static const char* title(const Event&) { return "event"; }
+  static const char* title(const Buffer&) { return "buffer"; }
+  static const char* title(const Program&) { return "program"; }
+  [[noreturn]] static void refuse_closed(const char* what);
+};
+
+}  // namespace cuprum::detail

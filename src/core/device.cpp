@@ -1,0 +1,114 @@
+#include <cuprum/device.hpp>
+#include <cuprum/driver.hpp>
+#include <ostream>
+
+#include "core/context.hpp"
+#include "core/device_facts.hpp"
+#include "core/memory_pools.hpp"
+#include "core/resources.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::context_for;
+using core::ContextGuard;
+using detail::Access;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+int current_or_first() {
+  const core::Context* context = core::current_context();
+  return context ? context->device : 0;
+}
+
+}  // namespace
+
+Device::Device() : device_id_(current_or_first()) {}
+
+Device::Device(int device_id) : device_id_(core::device_facts(device_id).device) {}
+
+std::vector<Device> Device::all() {
+  std::vector<Device> devices;
+  for (int id = 0; id < count(); ++id) devices.push_back(Access::device(id));
+  return devices;
+}
+
+int Device::count() { return core::device_count(); }
+
+std::string Device::name() const { return core::device_facts(device_id_).name; }
+
+std::string Device::uuid() const {
+  CUuuid uuid{};
+  driver::call<&Api::cuDeviceGetUuid>(Doing{[&] { return text("reading the UUID of device ", device_id_); }}, &uuid,
+                                      device_id_);
+  constexpr const char* digits = "0123456789abcdef";
+  std::string written;
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) written += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+    written += digits[byte >> 4];
+    written += digits[byte & 15];
+  }
+  return written;
+}
+
+std::string Device::pci_bus_id() const {
+  char id[32] = {};
+  driver::call<&Api::cuDeviceGetPCIBusId>(Doing{[&] { return text("reading the PCI address of device ", device_id_); }},
+                                          id, static_cast<int>(sizeof id), device_id_);
+  return id;
+}
+
+ComputeCapability Device::compute_capability() const { return core::device_facts(device_id_).compute_capability; }
+
+std::string Device::arch() const {
+  const ComputeCapability capability = compute_capability();
+  return text(capability.major, capability.minor);
+}
+
+bool Device::can_access_peer(const Device& peer) const {
+  int possible = 0;
+  driver::call<&Api::cuDeviceCanAccessPeer>(
+      Doing{[&] { return text("asking whether device ", device_id_, " can access device ", peer.device_id_); }},
+      &possible, device_id_, peer.device_id_);
+  return possible != 0;
+}
+
+void Device::set_current() const {
+  driver::call<&Api::cuCtxSetCurrent>(Doing{[&] { return text("making device ", device_id_, " current"); }},
+                                      core::primary_context(device_id_).handle);
+}
+
+void Device::sync() const {
+  ContextGuard guard(context_for(device_id_));
+  driver::call<&Api::cuCtxSynchronize>(Doing{[&] { return text("waiting for device ", device_id_); }});
+}
+
+Stream Device::create_stream(const StreamOptions& options) const {
+  return Access::make<Stream>(core::create_stream(context_for(device_id_), options));
+}
+
+Event Device::create_event(const EventOptions& options) const {
+  return Access::make<Event>(core::create_event(context_for(device_id_), options));
+}
+
+Stream Device::default_stream() const { return Access::make<Stream>(core::default_stream(context_for(device_id_))); }
+
+Buffer Device::allocate(std::size_t size, const Stream& stream) const {
+  return memory_resource().allocate(size, stream);
+}
+
+MemoryResource Device::memory_resource() const { return core::memory_resource_of(device_id_); }
+
+void Device::set_memory_resource(const MemoryResource& resource) const {
+  core::set_memory_resource_of(device_id_, resource);
+}
+
+std::ostream& operator<<(std::ostream& out, const Device& device) {
+  return out << "device " << device.device_id() << " (" << device.name() << ")";
+}
+
+}  // namespace cuprum

@@ -1,0 +1,26 @@
+#include <cuprum/diagnostics.hpp>
+
+#include "core/kernel_resource.hpp"
+#include "core/memory_pools.hpp"
+#include "core/object_code_resource.hpp"
+#include "core/program_resource.hpp"
+#include "core/resources.hpp"
+#include "support/log.hpp"
+
+namespace cuprum {
+
+LogHook set_log_hook(LogHook hook) { return support::set_log_sink(std::move(hook)); }
+
+LiveObjects live_objects() noexcept {
+  return {
+      .streams = detail::StreamResource::alive(),
+      .events = detail::EventResource::alive(),
+      .buffers = detail::BufferResource::alive(),
+      .memory_pools = core::OwnedPool::alive(),
+      .programs = detail::ProgramResource::alive(),
+      .object_codes = detail::ObjectCodeResource::alive(),
+      .kernels = detail::KernelResource::alive(),
+  };
+}
+
+}  // namespace cuprum

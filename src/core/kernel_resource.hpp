@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cuprum/driver.hpp>
+#include <cuprum/kernel.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/device_facts.hpp"
+#include "core/object_code_resource.hpp"
+#include "support/counted.hpp"
+
+namespace cuprum::core {
+
+/// A kernel in one context: what a launch needs, read once. A launch of a CUfunction is cheaper than one of a CUkernel,
+/// which the driver has to look up in the context each time.
+struct ResolvedKernel {
+  const Context& context;
+  const DeviceFacts& device;
+  CUfunction function;
+  std::int64_t max_threads_per_block;                  ///< of this kernel: registers and __launch_bounds__ can limit it
+  std::size_t static_shared_memory;                    ///< bytes per block
+  std::atomic<std::size_t> max_dynamic_shared_memory;  ///< bytes that a launch may ask for; raised when needed
+  const std::unique_ptr<ResolvedKernel> next;
+};
+
+}  // namespace cuprum::core
+
+namespace cuprum::detail {
+
+struct KernelResource : support::Counted<KernelResource> {
+  KernelResource(CUkernel the_handle, std::string the_name, std::shared_ptr<ObjectCodeResource> the_code,
+                 std::optional<std::vector<ParameterInfo>> the_parameters)
+      : handle(the_handle),
+        name(std::move(the_name)),
+        code(std::move(the_code)),
+        parameters(std::move(the_parameters)) {}
+  KernelResource(const KernelResource&) = delete;
+  KernelResource& operator=(const KernelResource&) = delete;
+  ~KernelResource();
+
+  /// The kernel in a context. Reading takes no lock: entries are only ever put in front.
+  core::ResolvedKernel& in(const core::Context& context) {
+    for (core::ResolvedKernel* entry = resolved_.load(std::memory_order_acquire); entry; entry = entry->next.get()) {
+      if (&entry->context == &context) return *entry;
+    }
+    return resolve(context);
+  }
+
+  const CUkernel handle;
+  const std::string name;
+  const std::shared_ptr<ObjectCodeResource> code;              ///< keeps the library loaded; null for a wrapped kernel
+  const std::optional<std::vector<ParameterInfo>> parameters;  ///< none when the driver is too old to tell
+
+ private:
+  core::ResolvedKernel& resolve(const core::Context& context);
+
+  std::mutex mutex_;
+  std::atomic<core::ResolvedKernel*> resolved_{nullptr};
+};
+
+}  // namespace cuprum::detail
+
+namespace cuprum::core {
+
+/// A context must be current.
+std::shared_ptr<detail::KernelResource> make_kernel(CUkernel handle, std::string name,
+                                                    std::shared_ptr<detail::ObjectCodeResource> code);
+
+}  // namespace cuprum::core

@@ -1,0 +1,47 @@
+// What is checked before a launch reaches the driver. The checks are comparisons with facts that are already there; the
+// messages are built only when one fails.
+#pragma once
+
+#include <cuprum/launch.hpp>
+#include <string>
+
+#include "core/kernel_resource.hpp"
+
+namespace cuprum::core {
+
+[[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const std::size_t* sizes, std::size_t count);
+[[noreturn]] void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name);
+
+/// Clusters and cooperative launches, which few launches are.
+void check_special_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name);
+
+/// "grid (4, 1, 1), block (256, 1, 1)" and what else is set.
+std::string describe_shape(const LaunchConfig& config);
+
+/// Whether the kernel declares `count` parameters of these sizes.
+inline void check_arguments(const detail::KernelResource& kernel, const std::size_t* sizes, std::size_t count) {
+  if (!kernel.parameters) return;
+  const auto& parameters = *kernel.parameters;
+  bool equal = parameters.size() == count;
+  for (std::size_t i = 0; equal && i < count; ++i) equal = parameters[i].size == sizes[i];
+  if (!equal) [[unlikely]]
+    refuse_arguments(kernel, sizes, count);
+}
+
+inline bool within(const Dim3& extents, const std::array<std::int64_t, 3>& most) {
+  return extents.x >= 1 && extents.x <= most[0] && extents.y >= 1 && extents.y <= most[1] && extents.z >= 1 &&
+         extents.z <= most[2];
+}
+
+inline void check_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name) {
+  const DeviceFacts& device = kernel.device;
+  const bool fits = within(config.block, device.max_block_dim) && within(config.grid, device.max_grid_dim) &&
+                    config.block.x * config.block.y * config.block.z <= kernel.max_threads_per_block;
+  const bool shared_fits = config.shmem_size <= device.max_shared_memory_per_block_optin - kernel.static_shared_memory;
+  if (!fits || !shared_fits) [[unlikely]]
+    refuse_shape(config, kernel, name);
+  if (config.cluster || config.is_cooperative) [[unlikely]]
+    check_special_shape(config, kernel, name);
+}
+
+}  // namespace cuprum::core

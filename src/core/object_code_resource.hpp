@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cuprum/driver.hpp>
+#include <cuprum/object_code.hpp>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/context.hpp"
+#include "support/counted.hpp"
+
+namespace cuprum::detail {
+
+struct Code {
+  Target type;
+  std::string name = {};
+  std::string bytes = {};
+  std::string ptx = {};  ///< of the same compilation, for devices that can't run `bytes`; may be empty
+  std::map<std::string, std::string> symbol_mapping = {};
+};
+
+/// Code, and the driver's library of it once it is loaded.
+struct ObjectCodeResource : support::Counted<ObjectCodeResource> {
+  explicit ObjectCodeResource(Code the_code) : code(std::move(the_code)) {}
+  ObjectCodeResource(const ObjectCodeResource&) = delete;
+  ObjectCodeResource& operator=(const ObjectCodeResource&) = delete;
+  ~ObjectCodeResource();
+
+  /// Loads at the first call. `context` is where the code is tried: whether a device can run it turns out there.
+  CUlibrary library(const core::Context& context);
+
+  const Code code;
+
+ private:
+  std::mutex mutex_;
+  CUlibrary library_ = nullptr;
+};
+
+}  // namespace cuprum::detail

@@ -1,0 +1,13 @@
+#include "support/environment.hpp"
+
+#include <cstdlib>
+
+namespace cuprum::support {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value || !*value) return std::nullopt;
+  return value;
+}
+
+}  // namespace cuprum::support

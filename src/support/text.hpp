@@ -1,0 +1,30 @@
+// Building messages.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace cuprum::support {
+
+/// The parts one after the other, each as operator<< prints it.
+template <typename... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+/// "a, b and c" style is hard to cut and paste: the items are separated by commas only.
+template <typename Range>
+std::string join(const Range& items, std::string_view separator = ", ") {
+  std::ostringstream out;
+  std::string_view before;
+  for (const auto& item : items) {
+    out << before << item;
+    before = separator;
+  }
+  return std::move(out).str();
+}
+
+}  // namespace cuprum::support
