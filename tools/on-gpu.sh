@@ -21,7 +21,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The programs that speak to whichever driver CUPRUM_DRIVER names.
 test_programs() { find "$1/bin" -maxdepth 1 -type f -executable \( -name 'api_*' -o -name 'conformance_*' \) | sort; }
-bench_programs() { find "$1/bin" -maxdepth 1 -type f -executable -name 'bench_*' | sort; }
+bench_programs() { find "$1/bin" -maxdepth 1 -type f -executable \( -name bench_launch -o -name bench_first_launch \) | sort; }
 
 pack() {
   local folder=$1 build=$2
