@@ -51,7 +51,7 @@ double measure_here(const std::string& ptx) {
   Device device;
   device.set_current();
   Stream stream = device.create_stream();
-  Buffer a = device.allocate(side * side * sizeof(float), stream);
+  Buffer a = device.allocate(sizeof(float) * side * side, stream);
   Buffer b = device.allocate(a.size(), stream);
   Buffer c = device.allocate(a.size(), stream);
   a.fill(1.0f, stream);
