@@ -1,0 +1,183 @@
+// cvt, by the kinds of its two types.
+#include "softgpu/lower/float_modifiers.hpp"
+#include "softgpu/lower/instructions.hpp"
+
+namespace softgpu::lower {
+namespace {
+
+using llvm::Value;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Type;
+
+Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+
+// ---- integer to integer
+
+// Clamps in the source's own type to what both types hold; bounds that the source can't pass are left out.
+Value* clamp_integer(FunctionLowering& f, Value* value, Type from, Type to) {
+  const unsigned width = ptx::bits(from), wide = 65;  // where every value of both types is a signed number
+  const auto lowest = [&](Type type) {
+    return ptx::is_signed(type) ? llvm::APInt::getSignedMinValue(ptx::bits(type)).sext(wide) : llvm::APInt(wide, 0);
+  };
+  const auto highest = [&](Type type) {
+    return (ptx::is_signed(type) ? llvm::APInt::getSignedMaxValue(ptx::bits(type))
+                                 : llvm::APInt::getMaxValue(ptx::bits(type)))
+        .zext(wide);
+  };
+  if (lowest(to).sgt(lowest(from)))
+    value = f.intrinsic(llvm::Intrinsic::smax, {value, f.ir.getInt(lowest(to).trunc(width))});
+  if (highest(to).slt(highest(from)))
+    value = f.intrinsic(ptx::is_signed(from) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin,
+                        {value, f.ir.getInt(highest(to).trunc(width))});
+  return resize(f.ir, value, ptx::bits(to), ptx::is_signed(from));
+}
+
+void integer_to_integer(FunctionLowering& f, const Instruction& i) {
+  const Type to = i.types[0], from = i.types[1];
+  Value* value = f.read(i.operands[1], from);
+  value = i.has(Modifier::sat) ? clamp_integer(f, value, from, to)
+                               : resize(f.ir, value, ptx::bits(to), ptx::is_signed(from));
+  f.write(i.operands[0], value, to);
+}
+
+// ---- float to integer
+
+Value* to_integral(FunctionLowering& f, Value* value, const Instruction& i) {
+  if (i.has(Modifier::rni)) return f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, value);
+  if (i.has(Modifier::rzi)) return f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, value);
+  if (i.has(Modifier::rmi)) return f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::floor, value);
+  if (i.has(Modifier::rpi)) return f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, value);
+  return value;
+}
+
+// Out of range goes to the nearest value in range. NaN is 0, but where 64 bits come in or go out it is the
+// integer with only the top bit set.
+void float_to_integer(FunctionLowering& f, const Instruction& i) {
+  Builder& ir = f.ir;
+  const Type to = i.types[0], from = i.types[1];
+  Value* value = widen(ir, f.read(i.operands[1], from), from);
+  if (i.has(Modifier::ftz)) value = flush(ir, value, from);
+  Value* integral = to_integral(f, value, i);
+  llvm::Type* result_type = llvm_type(f.module.context(), to);
+  const auto id = ptx::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  Value* result = ir.CreateIntrinsic(id, {result_type, integral->getType()}, {integral});
+  if (ptx::bits(to) == 64 || ptx::bits(from) == 64) {
+    Value* top_bit = ir.getInt(llvm::APInt::getSignMask(ptx::bits(to)));
+    result = ir.CreateSelect(ir.CreateFCmpUNO(value, value), top_bit, result);
+  }
+  f.write(i.operands[0], result, to);
+}
+
+// ---- integer to float
+
+// The nearest float or double, then one step where its integer value lies on the wrong side.
+Value* integer_to_binary(FunctionLowering& f, Value* integer, bool sign, llvm::Type* type, Rounding rounding) {
+  Builder& ir = f.ir;
+  Value* nearest = sign ? ir.CreateSIToFP(integer, type) : ir.CreateUIToFP(integer, type);
+  if (rounding == Rounding::nearest) return nearest;
+  Value* wide = resize(ir, integer, 64, sign);
+  const auto id = sign ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  Value* back = ir.CreateIntrinsic(id, {ir.getInt64Ty(), type}, {nearest});
+  Value* past_end = ir.CreateFCmpOGE(nearest, number(nearest, sign ? 0x1p63 : 0x1p64));
+  Value* above = ir.CreateOr(past_end, sign ? ir.CreateICmpSGT(back, wide) : ir.CreateICmpUGT(back, wide));
+  Value* below =
+      ir.CreateAnd(ir.CreateNot(past_end), sign ? ir.CreateICmpSLT(back, wide) : ir.CreateICmpULT(back, wide));
+  return step(ir, nearest, above, below, rounding);
+}
+
+Value* to_format(FunctionLowering& f, Value* value, Type to, Rounding rounding) {
+  switch (to) {
+    case Type::f16: return round_to_half(f.ir, value, rounding);
+    case Type::bf16: {
+      if (value->getType()->isDoubleTy())
+        value = round_exact(f.ir, {value, number(value, 0.0)}, f.ir.getFloatTy(), Rounding::odd);
+      return round_to_bfloat(f.ir, value, rounding);
+    }
+    case Type::f32:
+      if (value->getType()->isFloatTy()) return value;
+      if (rounding == Rounding::nearest) return f.ir.CreateFPTrunc(value, f.ir.getFloatTy());
+      return round_exact(f.ir, {value, number(value, 0.0)}, f.ir.getFloatTy(), rounding);
+    default: return value->getType()->isFloatTy() ? f.ir.CreateFPExt(value, f.ir.getDoubleTy()) : value;
+  }
+}
+
+void integer_to_float(FunctionLowering& f, const Instruction& i) {
+  Builder& ir = f.ir;
+  const Type to = i.types[0], from = i.types[1];
+  Value* integer = f.read(i.operands[1], from);
+  const bool sign = ptx::is_signed(from);
+  const bool is_short = to == Type::f16 || to == Type::bf16;
+  llvm::Type* type = to == Type::f64 ? ir.getDoubleTy() : ir.getFloatTy();
+  // To odd first, so that the second rounding is right.
+  Value* value = integer_to_binary(f, integer, sign, type, is_short ? Rounding::odd : rounding_of(i));
+  if (i.has(Modifier::sat)) value = saturate(ir, value);
+  f.write(i.operands[0], to_format(f, value, to, rounding_of(i)), to);
+}
+
+// ---- float to float
+
+// .satfinite: the largest finite value in place of an infinity; a NaN becomes the format's canonical one.
+Value* clamp_finite(FunctionLowering& f, Value* value, Type to) {
+  Builder& ir = f.ir;
+  const double largest = to == Type::f16 ? 65504.0 : to == Type::bf16 ? 0x1.fep127 : 0x1.ffcp127;
+  Value* above = ir.CreateFCmpOGT(value, number(value, largest));
+  Value* below = ir.CreateFCmpOLT(value, number(value, -largest));
+  return ir.CreateSelect(above, number(value, largest), ir.CreateSelect(below, number(value, -largest), value));
+}
+
+// One number to a shorter format or a longer one.
+Value* converted(FunctionLowering& f, Value* value, const Instruction& i, Type to) {
+  if (i.has(Modifier::relu)) value = relu(f.ir, value);
+  if (i.has(Modifier::satfinite)) value = clamp_finite(f, value, to);
+  return to_format(f, value, to, rounding_of(i));
+}
+
+void float_to_float(FunctionLowering& f, const Instruction& i) {
+  Builder& ir = f.ir;
+  const Type to = i.types[0], from = i.types[1];
+  Value* value = widen(ir, f.read(i.operands[1], from), from);
+  const bool ftz = i.has(Modifier::ftz);
+  if (ftz && from != Type::f64) value = flush(ir, value, from);
+  value = to_integral(f, value, i);
+  if (i.has(Modifier::sat)) value = saturate(ir, value);
+  Value* result = converted(f, value, i, to);
+  if (ftz && to == Type::f32) result = flush(ir, result, to);
+  f.write(i.operands[0], result, to);
+}
+
+// Two floats to a packed pair: the first source is the upper half.
+void floats_to_pair(FunctionLowering& f, const Instruction& i) {
+  const Type element = element_of(i.types[0]);
+  Value* high = converted(f, f.read(i.operands[1], Type::f32), i, element);
+  Value* low = converted(f, f.read(i.operands[2], Type::f32), i, element);
+  f.write(i.operands[0], join(f, {low, high}), i.types[0]);
+}
+
+// tf32 is a float with 10 bits of mantissa; the other bits are zero.
+void float_to_tf32(FunctionLowering& f, const Instruction& i) {
+  Builder& ir = f.ir;
+  Value* value = f.read(i.operands[1], Type::f32);
+  if (i.has(Modifier::relu)) value = relu(ir, value);
+  if (i.has(Modifier::satfinite)) value = clamp_finite(f, value, Type::tf32);
+  Value* bits = to_bits(ir, value);
+  Value* increment = ir.getInt32(0);
+  if (i.has(Modifier::rna)) increment = ir.getInt32(0x1000);
+  if (i.has(Modifier::rn))
+    increment = ir.CreateAdd(ir.CreateAnd(ir.CreateLShr(bits, 13), ir.getInt32(1)), ir.getInt32(0xfff));
+  Value* rounded = ir.CreateAnd(ir.CreateAdd(bits, increment), ir.getInt32(0xffffe000));
+  Value* is_number = ir.CreateFCmpORD(value, value);
+  f.write(i.operands[0], ir.CreateSelect(is_number, rounded, ir.getInt32(0x7fffffff)), Type::b32);
+}
+
+}  // namespace
+
+void lower_cvt(FunctionLowering& f, const Instruction& i) {
+  const Type to = i.types[0], from = i.types[1];
+  if (to == Type::tf32) return float_to_tf32(f, i);
+  if (is_packed(to)) return floats_to_pair(f, i);
+  if (ptx::is_float(to)) return ptx::is_float(from) ? float_to_float(f, i) : integer_to_float(f, i);
+  return ptx::is_float(from) ? float_to_integer(f, i) : integer_to_integer(f, i);
+}
+
+}  // namespace softgpu::lower

@@ -1,0 +1,30 @@
+#include "softgpu/lower/float_modifiers.hpp"
+
+namespace softgpu::lower {
+
+using llvm::Value;
+using ptx::Instruction;
+using ptx::Modifier;
+using ptx::Type;
+
+Elements read_sources(FunctionLowering& f, const ptx::Operand& operand, const Instruction& i) {
+  Elements values = read_floats(f, operand, i.types[0]);
+  if (i.has(Modifier::ftz))
+    for (Value*& value : values) value = flush(f.ir, value, element_of(i.types[0]));
+  return values;
+}
+
+void write_results(FunctionLowering& f, const Instruction& i, Elements results) {
+  const Type element = element_of(i.types[0]);
+  for (Value*& value : results) {
+    if (i.has(Modifier::ftz)) {
+      // What is subnormal is decided behind the rounding.
+      value = flush(f.ir, widen(f.ir, narrow(f.ir, value, element), element), element);
+    }
+    if (i.has(Modifier::sat)) value = saturate(f.ir, value);
+    if (i.has(Modifier::relu)) value = relu(f.ir, value);
+  }
+  write_floats(f, i.operands[0], results, i.types[0]);
+}
+
+}  // namespace softgpu::lower

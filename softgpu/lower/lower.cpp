@@ -1,0 +1,32 @@
+#include "softgpu/lower/lower.hpp"
+
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <stdexcept>
+
+#include "softgpu/lower/module_lowering.hpp"
+#include "softgpu/lower/provided_functions.hpp"
+
+namespace softgpu::lower {
+
+std::vector<std::string> missing_functions(const ptx::Module& module, const ptx::Function& kernel) {
+  std::vector<std::string> missing;
+  for (std::uint32_t index : CallGraph(module).reachable(index_of(module, kernel))) {
+    const ptx::Function& function = module.functions[index];
+    if (!function.is_definition && !is_provided(function)) missing.push_back(function.name);
+  }
+  return missing;
+}
+
+std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext& context, const ptx::Module& module,
+                                           const ptx::Function& kernel) {
+  std::unique_ptr<llvm::Module> result = ModuleLowering(context, module, kernel).run();
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*result, &stream))
+    throw std::runtime_error("lowering of '" + kernel.name + "' made invalid code: " + problem);
+  return result;
+}
+
+}  // namespace softgpu::lower
