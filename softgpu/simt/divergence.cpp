@@ -10,6 +10,7 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/MathExtras.h"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/thread_values.hpp"
 
 namespace softgpu::simt {
 
@@ -247,6 +248,10 @@ Shape Divergence::evaluate_call(const Instruction& instruction) const {
     case abi::Mark::tid_z: return general ? Shape::varying() : Shape::uniform();
     case abi::Mark::ntid_x: return Shape::uniform(block_shape_ == abi::Shape::rows ? gang : 0);
     case abi::Mark::laneid: return Shape::strided(1, gang);
+    case abi::Mark::thread: {
+      StructType* record = ThreadRecord::type(function_.getContext());
+      return Shape::strided(static_cast<std::int64_t>(function_.getDataLayout().getTypeAllocSize(record).getFixedValue()));
+    }
     case abi::Mark::shfl_up: case abi::Mark::shfl_down: case abi::Mark::shfl_bfly: case abi::Mark::shfl_idx:
     case abi::Mark::shfl_up_p: case abi::Mark::shfl_down_p: case abi::Mark::shfl_bfly_p: case abi::Mark::shfl_idx_p:
     case abi::Mark::match_any_32: case abi::Mark::match_any_64:

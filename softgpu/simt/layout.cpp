@@ -26,11 +26,16 @@ DenseSet<const BasicBlock*> blocks_that_lead_to(const DenseSet<const BasicBlock*
 
 Layout::Layout(Function& function, const Divergence& divergence, const DenseSet<const BasicBlock*>& suspending)
     : function_(function), divergence_(divergence) {
-  if (!suspending.empty())
-    for (BasicBlock& block : function)
-      if (isa<ReturnInst>(block.getTerminator())) must_own_mask_.insert(&block);
+  const Blocks late = blocks_that_lead_to(suspending);
+  for (BasicBlock& block : function) {
+    const bool is_way_out = !late.contains(&block) && any_of(predecessors(&block), [&](auto* from) { return late.contains(from); });
+    const bool reached_apart = divergence.is_join(&block) || any_of(predecessors(&block), [&](auto* from) { return divergence.is_divergent(from); });
+    if (!is_way_out || !reached_apart) continue;
+    must_own_mask_.insert(&block);
+    ways_out_.push_back(&block);
+  }
   std::vector<BasicBlock*> order;
-  order_level(nullptr, &function.getEntryBlock(), blocks_that_lead_to(suspending), order);
+  order_level(nullptr, &function.getEntryBlock(), late, order);
   for (unsigned i = 0; i < order.size(); ++i) index_[order[i]] = i;
   while (!plan_jumps()) {
   }

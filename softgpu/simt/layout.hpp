@@ -27,13 +27,16 @@ struct BlockPlan {
 
 class Layout {
  public:
-  // `suspending`: blocks in which a gang waits for others. Lanes that never get to one run first, so that they don't
-  // hold the rest up, and lanes that have left the kernel are told apart from those that are elsewhere.
+  // `suspending`: blocks in which a gang waits for others. Lanes that no longer get to one run first, so that they
+  // don't hold the rest up.
   Layout(llvm::Function&, const Divergence&, const llvm::DenseSet<const llvm::BasicBlock*>& suspending);
   const std::vector<BlockPlan>& blocks() const { return plans_; }
   const BlockPlan& of(const llvm::BasicBlock* block) const { return plans_[index_.lookup(block)]; }
   // The block whose mask `block` runs with.
   const llvm::BasicBlock* mask_owner(const llvm::BasicBlock* block) const;
+  // Blocks that lanes reach, apart from each other, on the way from where they may still have to wait for others to
+  // where they no longer do. Lanes that have arrived at one, or are through, are not waited for.
+  llvm::ArrayRef<const llvm::BasicBlock*> ways_out() const { return ways_out_; }
   static bool is_back_edge(const Divergence&, const llvm::BasicBlock* block, const llvm::BasicBlock* successor);
 
  private:
@@ -46,6 +49,7 @@ class Layout {
   std::vector<BlockPlan> plans_;
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
   Blocks must_own_mask_;
+  std::vector<const llvm::BasicBlock*> ways_out_;
 };
 
 }  // namespace softgpu::simt

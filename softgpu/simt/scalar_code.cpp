@@ -56,11 +56,11 @@ void replace_exits(Function& kernel) {
   removeUnreachableBlocks(kernel);
 }
 
+// One block that does nothing but return, so that lanes that get there have really left.
 void unify_ends(Function& kernel) {
   SmallVector<BasicBlock*, 8> ends;
   for (BasicBlock& block : kernel)
     if (isa<ReturnInst>(block.getTerminator()) || isa<UnreachableInst>(block.getTerminator())) ends.push_back(&block);
-  if (ends.size() == 1 && isa<ReturnInst>(ends[0]->getTerminator())) return;
   if (ends.empty()) return;
   BasicBlock* done = new_return(kernel);
   for (BasicBlock* block : ends) {

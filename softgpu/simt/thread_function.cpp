@@ -29,6 +29,7 @@ Function* clone_with_thread(Function& original) {
   SmallVector<ReturnInst*, 4> returns;
   CloneFunctionInto(copy, &original, mapped, CloneFunctionChangeType::LocalChangesOnly, returns);
   copy->removeFnAttr(Attribute::AlwaysInline);
+  if (copy->hasLocalLinkage()) copy->setDSOLocal(true);
   return copy;
 }
 

@@ -43,6 +43,8 @@ void make_thread_gang(Function& thread, Function& gang) {
   ValueToValueMapTy mapped;
   SmallVector<ReturnInst*, 4> returns;
   CloneFunctionInto(&gang, &thread, mapped, CloneFunctionChangeType::LocalChangesOnly, returns);
+  gang.setVisibility(GlobalValue::DefaultVisibility);
+  gang.setDSOLocal(true);  // cloning has copied both from the kernel, which is exported
   // Query values are made in a block of their own in front, which dominates all.
   BasicBlock* body = &gang.getEntryBlock();
   BasicBlock* entry = BasicBlock::Create(gang.getContext(), "gang", &gang, body);

@@ -46,6 +46,10 @@ AllocaInst* Widener::new_slot(Type* type, const Twine& name) {
 }
 
 void Widener::make_slots() {
+  for (const BasicBlock* block : layout_.ways_out()) {
+    gone_[block] = new_slot(wide(Type::getInt1Ty(context_)), block->getName() + ".gone");
+    entry_builder_.CreateStore(Constant::getNullValue(gone_[block]->getAllocatedType()), gone_[block]);
+  }
   for (const BlockPlan& plan : layout_.blocks()) {
     if (plan.owns_mask) {
       Type* mask = wide(Type::getInt1Ty(context_));
@@ -167,9 +171,13 @@ void Widener::take(const Edge& edge) {
     Value* arrivals = edge.mask ? edge.mask : Constant::getAllOnesValue(wide(builder_.getInt1Ty()));
     const Loop* loop = divergence_.loops().getLoopFor(edge.target);
     const bool starts_iteration = loop && loop->getHeader() == edge.target;
-    if (!starts_iteration && !edge.target->getSinglePredecessor())
+    // Lanes add up over several edges, and over the iterations of a loop that they leave.
+    const bool only_way = edge.target->getSinglePredecessor() && divergence_.loops().getLoopFor(source_) == loop;
+    if (!starts_iteration && !only_way)
       arrivals = builder_.CreateOr(builder_.CreateLoad(arrivals->getType(), arriving_[edge.target]), arrivals);
     builder_.CreateStore(arrivals, arriving_[edge.target]);
+    if (AllocaInst* gone = gone_.lookup(edge.target))
+      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(arrivals->getType(), gone), arrivals), gone);
   }
   for (const auto& [phi, value] : edge.phis) {
     const Slots& slots = slots_[phi];

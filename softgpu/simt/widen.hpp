@@ -119,6 +119,7 @@ class Widener {
 
   llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*> starts_;
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> arriving_, running_;  // masks of blocks that own one
+  llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> gone_;  // lanes that have passed one of Layout::ways_out()
   llvm::DenseMap<const llvm::Value*, Slots> slots_;
   llvm::DenseMap<const llvm::Value*, Wide> local_;     // values known in the block being emitted
   llvm::DenseMap<const llvm::Value*, llvm::Value*> success_;  // of cmpxchg, next to the loaded value

@@ -131,13 +131,9 @@ void Widener::emit_lane_by_lane(Instruction& original) {
 // ---- Barriers ----------------------------------------------------------------------------------
 
 void Widener::emit_barrier(CallInst& original, Mark mark) {
-  // Lanes that have left the kernel no longer count; lanes that are elsewhere must not exist.
+  // Lanes that wait for nobody any more don't count; lanes that are elsewhere must not exist.
   Value* live = entry_mask_ ? entry_mask_ : Constant::getAllOnesValue(wide(builder_.getInt1Ty()));
-  for (const auto& [block, slot] : arriving_)
-    if (isa<ReturnInst>(block->getTerminator())) {
-      Value* gone = builder_.CreateLoad(slot->getAllocatedType(), slot, "gone");
-      live = builder_.CreateAnd(live, builder_.CreateNot(gone));
-    }
+  for (const BasicBlock* block : layout_.ways_out()) live = builder_.CreateAnd(live, builder_.CreateNot(builder_.CreateLoad(live->getType(), gone_[block])));
   Value* here = mask_bits(lanes_on());
   if (mask_) {
     Value* together = builder_.CreateICmpEQ(here, mask_bits(live));

@@ -1,0 +1,35 @@
+// Runs a kernel given as LLVM IR of one thread, at a chosen width, without the rest of softgpu.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "softgpu/abi/kernel.hpp"
+
+namespace softgpu::simt::test {
+
+struct Run {
+  unsigned width = 1;  // 0: what choose_width says
+  abi::Dim3 block{1, 1, 1};
+  abi::Dim3 grid{1, 1, 1};
+  std::vector<std::uint64_t> params;
+  std::uint32_t shared_bytes = 0;
+};
+
+struct Ran {
+  unsigned width = 0;
+  bool suspends = false;
+  bool divergent_barrier = false;  // the kernel was stopped for one
+  bool deadlock = false;
+  std::string code;                // the optimised IR
+};
+
+// The text of a kernel's body (`define void @kernel() { ... }` and what else it needs); marked functions and runtime
+// calls are declared by the harness. Throws std::runtime_error when the text or the result is invalid.
+Ran run(const std::string& ir, const Run&);
+
+// The block shape softgpu would choose.
+abi::Shape shape_for(abi::Dim3 block, unsigned width);
+
+}  // namespace softgpu::simt::test
