@@ -1,6 +1,8 @@
 #include "softgpu/exec/block_memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,20 +15,29 @@ constexpr std::size_t kPage = 64 * 1024;  // a multiple of every page size in us
 constexpr std::size_t kBehind = (std::size_t{1} << 32) + kPage;
 constexpr std::size_t kReserved = kPage + SharedMemory::kCapacity + kBehind;
 
+// Past the wrappers of sanitizers, which would set up their own records for all of the 4 GiB.
+void* reserve(std::size_t bytes) {
+  const long address =
+      syscall(SYS_mmap, nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  return address == -1 ? nullptr : reinterpret_cast<void*>(address);
+}
+
+void give_back(void* memory, std::size_t bytes) { syscall(SYS_munmap, memory, bytes); }
+
 }  // namespace
 
 SharedMemory::SharedMemory() {
-  void* reserved = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED) throw std::bad_alloc();
+  void* const reserved = reserve(kReserved);
+  if (!reserved) throw std::bad_alloc();
   mapping_ = static_cast<std::byte*>(reserved);
   end_ = mapping_ + kPage + kCapacity;
   if (mprotect(mapping_ + kPage, kCapacity, PROT_READ | PROT_WRITE) != 0) {
-    munmap(mapping_, kReserved);
+    give_back(mapping_, kReserved);
     throw std::bad_alloc();
   }
 }
 
-SharedMemory::~SharedMemory() { munmap(mapping_, kReserved); }
+SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }
 
 void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,8 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t row = row_of(signal);
   const bool sent_by_a_process = info->si_code <= 0;
   if (t_running == nullptr || sent_by_a_process) return pass_on(signal, info, context, g_previous[row]);
+  // siglongjmp leaves the handler but not its signal mask.
+  pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
   leave_kernel(kCaught[row].outcome);
 }
 
@@ -64,8 +67,7 @@ void install_handlers() {
   for (std::size_t row = 0; row < kCaught.size(); ++row) {
     struct sigaction action = {};
     action.sa_sigaction = on_signal;
-    // SA_NODEFER: the handler is left by siglongjmp, and nothing has to be unblocked then.
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     sigaction(kCaught[row].number, &action, &g_previous[row]);
   }

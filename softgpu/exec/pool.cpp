@@ -90,11 +90,12 @@ Pool::~Pool() {
   impl_->scheduler.stop();
   impl_->work_calls.fetch_add(1);
   futex_wake(impl_->work_calls, INT_MAX);
-  // What the workers don't get to is ended here, for there may be none.
+  {
+    const std::lock_guard lock(impl_->threads_mutex);
+    for (pthread_t thread : impl_->threads) pthread_join(thread, nullptr);
+  }
   while (impl_->scheduler.run_one({})) {
   }
-  const std::lock_guard lock(impl_->threads_mutex);
-  for (pthread_t thread : impl_->threads) pthread_join(thread, nullptr);
 }
 
 unsigned Pool::workers() const { return impl_->worker_limit; }

@@ -87,6 +87,15 @@ Task* Scheduler::find(const Runner& runner) {
   return nullptr;
 }
 
+// There is something to run, or that will be due soon, and nobody is about to look.
+bool Scheduler::work_waits() {
+  if (tasks_.empty() || !worker_missing(false)) return false;
+  if (find({})) return true;
+  for (Task* task = tasks_.first(); task; task = task->after)
+    if (task->grid && !task->grid->set_aside.empty()) return true;
+  return false;
+}
+
 // False when other threads have been faster.
 bool Scheduler::take_from(GridRun& grid, Work& work) {
   work.grid = &grid;

@@ -90,7 +90,7 @@ class Scheduler {
   bool may_start_fresh(const GridRun&) const;
   bool ends_early(const GridRun& grid) const { return stopped() || grid.is_cancelled() || grid.has_failed(); }
   bool worker_missing(bool eager) const { return !free_seats_.empty() && (eager || !lookout_); }
-  bool work_waits() { return !tasks_.empty() && worker_missing(false) && find({}) != nullptr; }
+  bool work_waits();
   void unlist(Task&);
 
   void run(Work&, const Runner&);

@@ -241,7 +241,7 @@ TEST(Pool, CancelsWhatIsLeftWhenItEnds) {
 TEST(Pool, AProcessCanExitWhileAKernelRuns) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto exit_with_an_endless_kernel = [] {
-    auto& pool = *new Pool({.workers = 2});
+    static Pool& pool = *new Pool({.workers = 2});
     static std::atomic<bool> entered = false;
     pool.submit(launch_of(plain([](const abi::Block*) {
                             entered = true;
