@@ -1,0 +1,19 @@
+// From function and kernel handles to functions.
+#pragma once
+
+#include <memory>
+
+#include "softgpu/api/call.hpp"
+#include "softgpu/runtime/function.hpp"
+#include "softgpu/runtime/library.hpp"
+#include "softgpu/runtime/module.hpp"
+
+namespace softgpu::api {
+
+// A CUkernel can be passed where a CUfunction is expected: it stands for its function in `context`.
+std::shared_ptr<runtime::Function> find_function(CUfunction handle, Context& context);
+
+// As cuFuncGetParamInfo and cuKernelGetParamInfo give it.
+void give_parameter(const jit::KernelFacts& facts, size_t index, size_t* offset, size_t* size);
+
+}  // namespace softgpu::api

@@ -1,0 +1,109 @@
+// Launches.
+#include "softgpu/runtime/launch.hpp"
+
+#include "softgpu/api/functions.hpp"
+#include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/event.hpp"
+
+namespace softgpu::api {
+namespace {
+
+using runtime::LaunchRequest;
+
+void start(CUfunction handle, CUstream stream_handle, NullStream null, LaunchRequest request) {
+  const auto stream = find_stream(stream_handle, null);
+  request.priority = stream->priority();
+  runtime::launch(*find_function(handle, stream->context()), *stream, request);
+}
+
+bool is_single(const decltype(CUlaunchAttributeValue::clusterDim)& cluster) {
+  return cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1;
+}
+
+// Launch attributes beside the shape. Hints for a GPU's hardware are accepted; what would change the result is refused.
+struct Attributes {
+  bool has_priority = false;
+  int priority = 0;
+  CUevent completion = nullptr;
+};
+
+Attributes attributes_of(const CUlaunchConfig& config) {
+  Attributes result;
+  require(config.numAttrs == 0 || config.attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttributeValue& value = config.attrs[i].value;
+    switch (config.attrs[i].id) {
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
+      // A kernel may start before the one before it has ended. It may also not.
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: result.completion = value.programmaticEvent.event; break;
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: result.completion = value.launchCompletionEvent.event; break;
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        result.has_priority = true;
+        result.priority = value.priority;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        require(value.cooperative == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no cooperative launches");
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        require(is_single(value.clusterDim), CUDA_ERROR_NOT_SUPPORTED,
+                "softgpu has no clusters of more than one block");
+        break;
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no graph nodes that kernels can change");
+      default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such launch attribute");
+    }
+  }
+  return result;
+}
+
+void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void** parameters, void** extra,
+                           NullStream null) {
+  require_pointer(config, "no launch configuration");
+  const Attributes attributes = attributes_of(*config);
+  const auto stream = find_stream(config->hStream, null);
+  const auto function = find_function(handle, stream->context());
+  runtime::launch(*function, *stream,
+                  {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                   .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                   .dynamic_shared_bytes = config->sharedMemBytes,
+                   .priority = attributes.has_priority ? attributes.priority : stream->priority(),
+                   .parameters = parameters,
+                   .extra = extra});
+  if (attributes.completion != nullptr)
+    find(Driver::get().handles().events, attributes.completion, "not an event")->record(*stream);
+}
+
+}  // namespace
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchKernel, _ptsz,
+                              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                               void** parameters, void** extra),
+                              [&] {
+                                start(function, stream, null_stream,
+                                      {.grid = {grid_x, grid_y, grid_z},
+                                       .block = {block_x, block_y, block_z},
+                                       .dynamic_shared_bytes = shared_bytes,
+                                       .parameters = parameters,
+                                       .extra = extra});
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchKernelEx, _ptsz,
+                              (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra),
+                              [&] { start_with_attributes(config, function, parameters, extra, null_stream); })
+
+}  // extern "C"

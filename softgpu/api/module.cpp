@@ -1,0 +1,164 @@
+// Modules, and linking.
+#include "softgpu/runtime/module.hpp"
+
+#include <algorithm>
+
+#include "softgpu/api/call.hpp"
+#include "softgpu/api/functions.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/link.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/program.hpp"
+
+namespace softgpu::api {
+namespace {
+
+using runtime::JitOptions;
+using runtime::kUnknownSize;
+using runtime::Link;
+using runtime::Module;
+
+void load_module(Context& context, CUmodule* handle, const void* image, std::size_t size,
+                 const JitOptions& options = {}) {
+  require_pointer(handle);
+  auto program = runtime::load_program(image, size, context.device().compute_capability(), options);
+  auto module = Module::load(context, std::move(program));
+  *handle = Driver::get().handles().modules.add(module);
+  module->set_handle(*handle);
+}
+
+std::shared_ptr<Module> find_module(CUmodule handle) {
+  return find(Driver::get().handles().modules, handle, "not a module, or one that was unloaded");
+}
+
+void add_to_link(CUlinkState state, CUjitInputType type, const void* data, std::size_t size) {
+  find(Driver::get().handles().links, state, "not a link")->add(type, data, size);
+}
+
+}  // namespace
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  return call_in_context(__func__, [&](Context& context) {
+    const std::string image = runtime::read_image_file(path);
+    load_module(context, module, image.data(), image.size());
+  });
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return call_in_context(__func__, [&](Context& context) { load_module(context, module, image, kUnknownSize); });
+}
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
+  return call_in_context(__func__, [&](Context& context) {
+    load_module(context, module, image, kUnknownSize, JitOptions(count, options, values));
+  });
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatbin) {
+  return call_in_context(__func__, [&](Context& context) { load_module(context, module, fatbin, kUnknownSize); });
+}
+
+// Kernels under way keep what they need.
+CUresult cuModuleUnload(CUmodule module) {
+  return call(__func__, [&] {
+    const auto removed = Driver::get().handles().modules.remove(module);
+    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
+    removed->drop_handles();
+    require_healthy(removed->context());
+  });
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return call(__func__, [&] {
+    require_pointer(mode);
+    *mode = CU_MODULE_LAZY_LOADING;
+  });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(function);
+    require_pointer(name, "no name");
+    const auto found = find_module(module)->find_function(name);
+    if (found == nullptr)
+      throw Failure(CUDA_ERROR_NOT_FOUND, std::string("the module has no kernel named '") + name + "'");
+    *function = found->handle();
+  });
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(count);
+    *count = static_cast<unsigned>(find_module(module)->functions().size());
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned room, CUmodule module) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(functions);
+    const auto& all = find_module(module)->functions();
+    for (std::size_t i = 0; i < std::min<std::size_t>(room, all.size()); ++i) functions[i] = all[i]->handle();
+  });
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule module, const char* name) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(name, "no name");
+    const Module::Symbol symbol = find_module(module)->symbol(name);
+    if (pointer != nullptr) *pointer = runtime::to_device(symbol.address);
+    if (bytes != nullptr) *bytes = symbol.bytes;
+  });
+}
+
+CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
+  return call_in_context(__func__, [&](const Context& context) {
+    require_pointer(state);
+    auto link = std::make_shared<Link>(JitOptions(count, options, values), context.device().compute_capability());
+    *state = Driver::get().handles().links.add(std::move(link));
+  });
+}
+CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
+  return cuLinkCreate_v2(count, options, values, state);
+}
+
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char*, unsigned,
+                          CUjit_option*, void**) {
+  return call_in_context(__func__, [&](Context&) { add_to_link(state, type, data, size); });
+}
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
+                       unsigned count, CUjit_option* options, void** values) {
+  return cuLinkAddData_v2(state, type, data, size, name, count, options, values);
+}
+
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned, CUjit_option*, void**) {
+  return call_in_context(__func__, [&](Context&) {
+    const std::string image = runtime::read_image_file(path);
+    add_to_link(state, type, image.data(), image.size());
+  });
+}
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned count, CUjit_option* options,
+                       void** values) {
+  return cuLinkAddFile_v2(state, type, path, count, options, values);
+}
+
+CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(image);
+    const std::string& linked = find(Driver::get().handles().links, state, "not a link")->complete();
+    *image = const_cast<char*>(linked.c_str());
+    if (size != nullptr) *size = linked.size() + 1;
+  });
+}
+
+CUresult cuLinkDestroy(CUlinkState state) {
+  return call(__func__, [&] {
+    require(Driver::get().handles().links.remove(state) != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a link");
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,228 @@
+// Streams.
+#include <algorithm>
+#include <cstring>
+
+#include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/event.hpp"
+#include "softgpu/runtime/launch.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory_pool.hpp"
+
+namespace softgpu::api {
+namespace {
+
+using runtime::Stream;
+using runtime::StreamKind;
+
+CUstream create_stream(Context& context, unsigned flags, int priority) {
+  require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
+          "unknown flags for a stream");
+  const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
+  const int clamped = std::clamp(priority, runtime::kGreatestPriority, runtime::kLeastPriority);
+  return Driver::get().handles().streams.add(std::make_shared<Stream>(context, kind, clamped));
+}
+
+// Attributes that have no meaning for a processor's caches and memory are accepted and reported with their defaults.
+void get_attribute(const Stream& stream, CUstreamAttrID attribute, CUstreamAttrValue& value) {
+  std::memset(&value, 0, sizeof value);
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value.priority = stream.priority(); return;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: value.syncPolicy = CU_SYNC_POLICY_AUTO; return;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: return;
+    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a stream");
+  }
+}
+
+void no_capture(CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies,
+                size_t* count) {
+  require_pointer(status);
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (id != nullptr) *id = 0;
+  if (graph != nullptr) *graph = nullptr;
+  if (dependencies != nullptr) *dependencies = nullptr;
+  if (count != nullptr) *count = 0;
+}
+
+}  // namespace
+
+std::shared_ptr<Stream> find_stream(CUstream handle, NullStream null) {
+  if (handle == nullptr) handle = null == NullStream::legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+  std::shared_ptr<Stream> stream;
+  if (handle == CU_STREAM_LEGACY)
+    stream = runtime::current_context()->shared_legacy_stream();
+  else if (handle == CU_STREAM_PER_THREAD)
+    stream = runtime::current_context()->per_thread_stream();
+  else
+    stream = find(Driver::get().handles().streams, handle, "not a stream, or one that was destroyed");
+  require_healthy(stream->context());
+  return stream;
+}
+
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return call_in_context(__func__, [&](Context& context) {
+    require_pointer(stream);
+    *stream = create_stream(context, flags, 0);
+  });
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return call_in_context(__func__, [&](Context& context) {
+    require_pointer(stream);
+    *stream = create_stream(context, flags, priority);
+  });
+}
+
+// What it still has to do goes on.
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return call(__func__, [&] {
+    require(stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD,
+            CUDA_ERROR_INVALID_HANDLE, "a default stream can't be destroyed");
+    const auto removed = Driver::get().handles().streams.remove(stream);
+    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    require_healthy(removed->context());
+  });
+}
+CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetPriority, _ptsz, (CUstream stream, int* priority), [&] {
+  require_pointer(priority);
+  *priority = find_stream(stream, null_stream)->priority();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned* flags), [&] {
+  require_pointer(flags);
+  const bool apart = find_stream(stream, null_stream)->kind() == StreamKind::non_blocking;
+  *flags = apart ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long* id), [&] {
+  require_pointer(id);
+  *id = find_stream(stream, null_stream)->id();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext* context), [&] {
+  require_pointer(context);
+  *context = find_stream(stream, null_stream)->context().handle();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext* context, CUgreenCtx* green), [&] {
+  require_pointer(context);
+  *context = find_stream(stream, null_stream)->context().handle();
+  if (green != nullptr) *green = nullptr;
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice* device), [&] {
+  require_pointer(device);
+  *device = find_stream(stream, null_stream)->context().device().ordinal();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamQuery, _ptsz, (CUstream stream), [&] {
+  const auto found = find_stream(stream, null_stream);
+  if (!found->idle()) return CUDA_ERROR_NOT_READY;
+  return found->context().error();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&] {
+  const auto found = find_stream(stream, null_stream);
+  found->wait_idle();
+  runtime::trim_pools();
+  return found->context().error();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), [&] {
+  require((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  const auto found = find_stream(stream, null_stream);
+  find(Driver::get().handles().events, event, "not an event, or one that was destroyed")->make_wait(*found);
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data), [&] {
+  require_pointer(reinterpret_cast<void*>(function), "no function");
+  const auto found = find_stream(stream, null_stream);
+  runtime::launch_host_function(*found, [function, data](CUresult) { function(data); }, false);
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,
+                              (CUstream stream, CUstreamCallback function, void* data, unsigned flags), [&] {
+                                require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+                                require_pointer(reinterpret_cast<void*>(function), "no function");
+                                const auto found = find_stream(stream, null_stream);
+                                runtime::launch_host_function(
+                                    *found, [=](CUresult error) { function(stream, error, data); }, true);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetAttribute, _ptsz,
+                              (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value), [&] {
+                                require_pointer(value);
+                                get_attribute(*find_stream(stream, null_stream), attribute, *value);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSetAttribute, _ptsz,
+                              (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue* value), [&] {
+                                require_pointer(value, "no value");
+                                CUstreamAttrValue current;
+                                get_attribute(*find_stream(stream, null_stream), attribute, current);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamCopyAttributes, _ptsz, (CUstream target, CUstream source), [&] {
+  find_stream(target, null_stream);
+  find_stream(source, null_stream);
+})
+
+// Managed memory is the host's: it is always attached to everything.
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr pointer, size_t, unsigned),
+                              [&] {
+                                find_stream(stream, null_stream);
+                                const auto found = Driver::get().allocations().find(runtime::to_pointer(pointer));
+                                require(found && found->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE,
+                                        "not managed memory");
+                              })
+
+// Streams are never captured: there are no graphs yet.
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status), [&] {
+  find_stream(stream, null_stream);
+  no_capture(status, nullptr, nullptr, nullptr, nullptr);
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo, _ptsz,
+                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id), [&] {
+                                find_stream(stream, null_stream);
+                                no_capture(status, id, nullptr, nullptr, nullptr);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo_v2, _ptsz,
+                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+                               const CUgraphNode** dependencies, size_t* count),
+                              [&] {
+                                find_stream(stream, null_stream);
+                                no_capture(status, id, graph, dependencies, count);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo_v3, _ptsz,
+                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+                               const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count),
+                              [&] {
+                                find_stream(stream, null_stream);
+                                no_capture(status, id, graph, dependencies, count);
+                                if (edges != nullptr) *edges = nullptr;
+                              })
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return call(__func__, [&] {
+    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    require_pointer(mode);
+    require(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE,
+            "no such capture mode");
+    std::swap(current, *mode);
+  });
+}
+
+}  // extern "C"

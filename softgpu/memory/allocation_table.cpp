@@ -1,0 +1,61 @@
+#include "softgpu/memory/allocation_table.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace softgpu::memory {
+namespace {
+
+std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+}  // namespace
+
+AllocationTable::Map::const_iterator AllocationTable::locate(const void* pointer) const {
+  const auto it = allocations_.lower_bound(address(pointer));
+  return it != allocations_.end() && it->second.contains(pointer) ? it : allocations_.end();
+}
+
+bool AllocationTable::insert(Allocation allocation) {
+  const std::unique_lock lock(mutex_);
+  const std::uintptr_t last = address(allocation.base) + allocation.size - 1;
+  const auto next = allocations_.lower_bound(address(allocation.base));
+  if (next != allocations_.end() && address(next->second.base) <= last) return false;
+  allocation.id = next_id_++;
+  allocations_.emplace(last, std::move(allocation));
+  return true;
+}
+
+std::optional<Allocation> AllocationTable::find(const void* pointer) const {
+  const std::shared_lock lock(mutex_);
+  const auto it = locate(pointer);
+  return it == allocations_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<AllocationTable::Extent> AllocationTable::extent(const void* pointer) const {
+  const std::shared_lock lock(mutex_);
+  const auto it = locate(pointer);
+  if (it == allocations_.end()) return std::nullopt;
+  return Extent{it->second.kind, static_cast<std::size_t>(it->first + 1 - address(pointer))};
+}
+
+std::optional<Allocation> AllocationTable::find_base(const void* base) const {
+  std::optional<Allocation> found = find(base);
+  return found && found->base == base ? std::move(found) : std::nullopt;
+}
+
+std::optional<Allocation> AllocationTable::erase(const void* base) {
+  const std::unique_lock lock(mutex_);
+  const auto it = locate(base);
+  if (it == allocations_.end() || it->second.base != base) return std::nullopt;
+  return std::move(allocations_.extract(it).mapped());
+}
+
+bool AllocationTable::set_synchronous(const void* pointer, bool value) {
+  const std::unique_lock lock(mutex_);
+  const auto it = locate(pointer);
+  if (it == allocations_.end()) return false;
+  allocations_.at(it->first).synchronous = value;
+  return true;
+}
+
+}  // namespace softgpu::memory

@@ -1,0 +1,82 @@
+// Which allocation an address belongs to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+namespace softgpu::memory {
+
+class Pool;
+
+enum class Kind : std::uint8_t {
+  device,      // cuMemAlloc, pools on a device, module variables
+  host,        // page-locked host memory that softgpu allocated
+  managed,     // cuMemAllocManaged
+  registered,  // the caller's memory, page-locked by cuMemHostRegister
+};
+
+struct Allocation {
+  std::byte* base = nullptr;
+  std::size_t size = 0;  // as asked for
+  Kind kind = Kind::device;
+  int device = 0;                // ordinal of the device that holds it, or on which it was allocated
+  unsigned flags = 0;            // as the entry point took them
+  std::uint64_t context = 0;     // id of the context it was allocated in; 0 for stream-ordered memory
+  std::shared_ptr<Pool> pool;    // stream-ordered memory
+  bool module_variable = false;  // freed with its module only
+  bool synchronous = false;      // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  std::uint64_t id = 0;          // unique in the process; given by insert()
+
+  bool contains(const void* pointer) const {
+    const auto* byte = static_cast<const std::byte*>(pointer);
+    return byte >= base && byte < base + size;
+  }
+};
+
+// Thread-safe. Gives out copies: an allocation may be freed by another thread at any time.
+class AllocationTable {
+ public:
+  // False when the range overlaps one that is there.
+  bool insert(Allocation allocation);
+
+  std::optional<Allocation> find(const void* pointer) const;  // any address inside
+  // The short answer of find(): what kind of memory it is, and how many bytes of it there are from here on.
+  struct Extent {
+    Kind kind;
+    std::size_t bytes;
+  };
+  std::optional<Extent> extent(const void* pointer) const;
+  std::optional<Allocation> find_base(const void* base) const;  // its first byte
+  std::optional<Allocation> erase(const void* base);
+  bool set_synchronous(const void* pointer, bool value);
+
+  // Removes all allocations of a context and hands them over.
+  template <typename Receiver>
+  void erase_context(std::uint64_t context, Receiver&& receiver) {
+    const std::unique_lock lock(mutex_);
+    for (auto it = allocations_.begin(); it != allocations_.end();) {
+      if (it->second.context != context) {
+        ++it;
+        continue;
+      }
+      receiver(it->second);
+      it = allocations_.erase(it);
+    }
+  }
+
+ private:
+  using Map =
+      std::map<std::uintptr_t, Allocation>;  // by address of the last byte, so that lower_bound finds the candidate
+  Map::const_iterator locate(const void* pointer) const;
+
+  mutable std::shared_mutex mutex_;
+  Map allocations_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace softgpu::memory

@@ -1,0 +1,32 @@
+// The memory of one place (a device, or the host): how much there is, and how much of it is handed out.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <limits>
+
+#include "softgpu/memory/address_space.hpp"
+
+namespace softgpu::memory {
+
+// Thread-safe.
+class Heap {
+ public:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  Heap(AddressSpace& space, std::size_t capacity) : space_(space), capacity_(capacity) {}
+
+  // Zeroed memory, counted in whole pages. Throws OutOfMemory.
+  std::byte* allocate(std::size_t bytes);
+  void release(std::byte* base, std::size_t bytes);
+
+  std::size_t capacity() const { return capacity_; }
+  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  AddressSpace& space_;
+  const std::size_t capacity_;
+  std::atomic<std::size_t> used_{0};
+};
+
+}  // namespace softgpu::memory

@@ -1,0 +1,98 @@
+#include <limits>
+#include <optional>
+
+#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory_pool.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+memory::Heap& heap_of(memory::Kind kind, int device) {
+  Driver& driver = Driver::get();
+  return kind == memory::Kind::device ? *driver.device(device).heap() : *driver.host_heap();
+}
+
+std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags) {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  const int device = context.device().ordinal();
+  std::byte* base = heap_of(kind, device).allocate(bytes);
+  Driver::get().allocations().insert(
+      {.base = base, .size = bytes, .kind = kind, .device = device, .flags = flags, .context = context.id()});
+  return base;
+}
+
+// The allocation that starts here, no longer in the table, with nothing under way that could use it.
+memory::Allocation take(const void* base, bool host) {
+  auto& allocations = Driver::get().allocations();
+  const auto acceptable = [host](const memory::Allocation& allocation) {
+    const bool is_host = allocation.kind == memory::Kind::host;
+    return !allocation.module_variable && allocation.kind != memory::Kind::registered &&
+           (is_host == host || allocation.pool);
+  };
+  const std::optional<memory::Allocation> found = allocations.find_base(base);
+  require(found && acceptable(*found), CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
+  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  std::optional<memory::Allocation> taken = allocations.erase(base);
+  require(taken.has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
+  return *std::move(taken);
+}
+
+}  // namespace
+
+CUdeviceptr allocate_device(Context& context, std::size_t bytes) {
+  return to_device(allocate(context, bytes, memory::Kind::device, 0));
+}
+
+CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags) {
+  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST, CUDA_ERROR_INVALID_VALUE,
+          "managed memory is attached to all streams or to the host");
+  return to_device(allocate(context, bytes, memory::Kind::managed, flags));
+}
+
+void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+  require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  // The driver reports all of it as mapped since addressing is unified.
+  return allocate(context, bytes, memory::Kind::host, flags | CU_MEMHOSTALLOC_DEVICEMAP);
+}
+
+void release(const memory::Allocation& allocation) {
+  if (allocation.pool)
+    allocation.pool->free_now(allocation.base);
+  else
+    heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
+}
+
+void free_device(CUdeviceptr pointer) { release(take(to_pointer(pointer), false)); }
+
+void free_host(void* pointer) { release(take(pointer, true)); }
+
+void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+  require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
+  require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  require(pointer != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE, "nothing to register");
+  const bool added = Driver::get().allocations().insert({.base = static_cast<std::byte*>(pointer),
+                                                         .size = bytes,
+                                                         .kind = memory::Kind::registered,
+                                                         .device = context.device().ordinal(),
+                                                         .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP,
+                                                         .context = context.id()});
+  require(added, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "the range overlaps memory the driver already knows");
+}
+
+void unregister_host(void* pointer) {
+  auto& allocations = Driver::get().allocations();
+  require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE);
+  const auto found = allocations.find_base(pointer);
+  require(found && found->kind == memory::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+          "the pointer is not the start of registered memory");
+  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  allocations.erase(pointer);
+}
+
+}  // namespace softgpu::runtime

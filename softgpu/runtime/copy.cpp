@@ -1,0 +1,115 @@
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/stream_work.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+// From the first byte to behind the last one.
+std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::size_t pitch, std::size_t slice) {
+  return (depth - 1) * slice + (height - 1) * pitch + width;
+}
+
+enum class Residence { pageable, pinned, device };
+
+// Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
+Residence check(const std::byte* pointer, std::size_t bytes, Side side) {
+  Driver& driver = Driver::get();
+  require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
+  const auto extent = driver.allocations().extent(pointer);
+  if (!extent) {
+    require(side == Side::any && !driver.address_space().contains(pointer), CUDA_ERROR_INVALID_VALUE,
+            "the pointer does not point to device memory");
+    return Residence::pageable;
+  }
+  require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
+  using memory::Kind;
+  return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
+}
+
+struct Residences {
+  Residence target, source;
+};
+
+Residences check(const Copy& copy) {
+  require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
+          CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
+  return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
+                copy.target_side),
+          check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
+                copy.source_side)};
+}
+
+void perform(const Copy& copy) {
+  for (std::size_t z = 0; z < copy.depth; ++z)
+    for (std::size_t y = 0; y < copy.height; ++y)
+      std::memmove(copy.target + z * copy.target_slice + y * copy.target_pitch,
+                   copy.source + z * copy.source_slice + y * copy.source_pitch, copy.width);
+}
+
+// The source's rows one after the other in memory of its own, to be copied from there.
+void copy_staged(Stream& stream, const Copy& original) {
+  std::vector<std::byte> stage(original.bytes());
+  Copy in = original;
+  in.target = stage.data();
+  in.target_pitch = original.width;
+  in.target_slice = original.width * original.height;
+  perform(in);
+  Copy out = original;
+  out.source_pitch = in.target_pitch;
+  out.source_slice = in.target_slice;
+  enqueue_work(stream, original.bytes(), [out, stage = std::move(stage)]() mutable {
+    out.source = stage.data();
+    perform(out);
+  });
+}
+
+template <typename T>
+void fill_row(std::byte* target, std::size_t count, std::uint32_t value) {
+  auto* elements = reinterpret_cast<T*>(target);
+  std::fill(elements, elements + count, static_cast<T>(value));
+}
+
+void perform(const Fill& fill) {
+  const auto row = fill.element_bytes == 1   ? fill_row<std::uint8_t>
+                   : fill.element_bytes == 2 ? fill_row<std::uint16_t>
+                                             : fill_row<std::uint32_t>;
+  for (std::size_t y = 0; y < fill.height; ++y) row(fill.target + y * fill.pitch, fill.width, fill.value);
+}
+
+}  // namespace
+
+void copy(Stream& stream, const Copy& copy) {
+  if (copy.bytes() == 0) return;
+  check(copy);
+  work_in_turn(stream, [&] { perform(copy); });
+}
+
+void copy_async(Stream& stream, const Copy& request) {
+  if (request.bytes() == 0) return;
+  const auto [target, source] = check(request);
+  const bool between_hosts = target != Residence::device && source != Residence::device;
+  if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
+    work_in_turn(stream, [&] { perform(request); });
+  else if (source != Residence::pageable)
+    enqueue_work(stream, request.bytes(), [request] { perform(request); });
+  else if (request.bytes() <= kInlineBytes)
+    copy_staged(stream, request);
+  else
+    work_in_turn(stream, [&] { perform(request); });
+}
+
+void fill_async(Stream& stream, const Fill& fill) {
+  if (fill.bytes() == 0) return;
+  require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
+          "the address is not a multiple of the element's size");
+  require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
+          CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
+  check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device);
+  enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,121 @@
+#include "softgpu/runtime/driver.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <stdexcept>
+
+#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/event.hpp"
+#include "softgpu/runtime/library.hpp"
+#include "softgpu/runtime/link.hpp"
+#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/module.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+std::mutex initialize_mutex;
+std::atomic<Driver*> instance{nullptr};
+std::atomic<CUresult> current_state{CUDA_ERROR_NOT_INITIALIZED};
+
+// The threads that run kernels stay behind in the parent; a child can't use the driver, as with a real one.
+void after_fork_in_child() {
+  if (instance.load() != nullptr) current_state.store(CUDA_ERROR_NOT_INITIALIZED);
+}
+
+std::size_t half_of_machine_memory() {
+  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
+}
+
+Config complete(Config config) {
+  if (config.memory == 0) config.memory = half_of_machine_memory();
+  config.memory = memory::round_up(config.memory, memory::kHugePageBytes);
+  return config;
+}
+
+// Room for all devices, pinned and managed memory, and fragmentation. It is addresses, not memory.
+std::size_t reservation(const Config& config) {
+  constexpr std::size_t kLeast = std::size_t{1} << 40;
+  const std::size_t wanted = 4 * config.devices * config.memory;
+  return wanted > kLeast ? wanted : kLeast;
+}
+
+CUmemPoolProps host_pool_properties(CUmemAllocationType type, CUmemLocationType location) {
+  CUmemPoolProps properties{};
+  properties.allocType = type;
+  properties.location.type = location;
+  return properties;
+}
+
+struct Settings {
+  Config config;
+  bool valid = true;
+};
+
+// Read once, before cuInit if need be: tracing must work for what is called before it.
+const Settings& settings() {
+  static const Settings* const read = [] {
+    auto* result = new Settings;
+    try {
+      result->config = read_config();
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "softgpu: %s\n", error.what());
+      result->valid = false;
+    }
+    return result;
+  }();
+  return *read;
+}
+
+}  // namespace
+
+Driver::Driver(Config config)
+    : config_(std::move(config)), space_(reservation(config_)), pool_({.workers = config_.workers}) {
+  host_heap_ = std::make_shared<memory::Heap>(space_, memory::Heap::kUnlimited);
+  const auto add_default = [this](std::shared_ptr<MemoryPool> pool) {
+    pool->mark_default();
+    pool->set_handle(handles_.pools.add(pool));
+    return pool;
+  };
+  default_host_pool_ = add_default(std::make_shared<MemoryPool>(
+      host_heap_, host_pool_properties(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST)));
+  default_managed_pool_ = add_default(std::make_shared<MemoryPool>(
+      host_heap_, host_pool_properties(CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_NONE)));
+  for (unsigned i = 0; i < config_.devices; ++i) {
+    devices_.push_back(std::make_unique<Device>(static_cast<int>(i), config_, pool_.workers(), space_));
+    add_default(devices_.back()->default_pool());
+  }
+}
+
+CUresult Driver::initialize() {
+  const std::scoped_lock lock(initialize_mutex);
+  if (instance.load() != nullptr) return current_state;
+  if (!settings().valid) return CUDA_ERROR_INVALID_VALUE;
+  try {
+    instance.store(new Driver(complete(settings().config)));
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "softgpu: no room in the address space of this process for a device's memory\n");
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  current_state.store(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::state() { return current_state.load(std::memory_order_acquire); }
+
+Driver& Driver::get() { return *instance.load(std::memory_order_acquire); }
+
+const Trace& Driver::trace() { return settings().config.trace; }
+
+Device& Driver::device(int ordinal) const {
+  require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE, "no such device");
+  return *devices_[static_cast<std::size_t>(ordinal)];
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,81 @@
+// The driver itself: what cuInit sets up and everything else hangs on.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <vector>
+
+#include "softgpu/exec/pool.hpp"
+#include "softgpu/memory/address_space.hpp"
+#include "softgpu/memory/allocation_table.hpp"
+#include "softgpu/memory/heap.hpp"
+#include "softgpu/runtime/config.hpp"
+#include "softgpu/runtime/handles.hpp"
+#include "softgpu/runtime/host_functions.hpp"
+
+namespace softgpu::runtime {
+
+class Context;
+class Device;
+class Event;
+class Function;
+class Kernel;
+class Library;
+class Link;
+class MemoryPool;
+class Module;
+class Stream;
+
+struct Handles {
+  HandleTable<CUcontext, Context> contexts;
+  HandleTable<CUstream, Stream> streams;
+  HandleTable<CUevent, Event> events;
+  HandleTable<CUmemoryPool, MemoryPool> pools;
+  HandleTable<CUmodule, Module> modules;
+  HandleTable<CUfunction, Function> functions;
+  HandleTable<CUlibrary, Library> libraries;
+  HandleTable<CUkernel, Kernel> kernels;
+  HandleTable<CUlinkState, Link> links;
+};
+
+class Driver {
+ public:
+  // cuInit. Reads the settings once; later calls return what the first one did. Never throws.
+  static CUresult initialize();
+  // Why the driver can't be used now: not initialised, or this process was forked from the one that did. Else success.
+  static CUresult state();
+  // Only where state() is success. The one instance is never destroyed, so that exit() waits for nothing.
+  static Driver& get();
+  // Also before cuInit.
+  static const Trace& trace();
+
+  const Config& config() const { return config_; }
+  exec::Pool& pool() { return pool_; }
+  HostFunctions& host_functions() { return host_functions_; }
+  memory::AddressSpace& address_space() { return space_; }
+  memory::AllocationTable& allocations() { return allocations_; }
+  Handles& handles() { return handles_; }
+
+  int device_count() const { return static_cast<int>(devices_.size()); }
+  Device& device(int ordinal) const;  // throws CUDA_ERROR_INVALID_DEVICE
+
+  const std::shared_ptr<memory::Heap>& host_heap() const { return host_heap_; }
+  const std::shared_ptr<MemoryPool>& default_host_pool() const { return default_host_pool_; }
+  const std::shared_ptr<MemoryPool>& default_managed_pool() const { return default_managed_pool_; }
+
+ private:
+  explicit Driver(Config config);
+
+  const Config config_;
+  memory::AddressSpace space_;
+  memory::AllocationTable allocations_;
+  exec::Pool pool_;
+  HostFunctions host_functions_;
+  Handles handles_;
+  std::shared_ptr<memory::Heap> host_heap_;
+  std::shared_ptr<MemoryPool> default_host_pool_, default_managed_pool_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace softgpu::runtime

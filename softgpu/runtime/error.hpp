@@ -1,0 +1,28 @@
+// How a request of the driver API fails: with a CUresult and, where more can be said, a message.
+#pragma once
+
+#include <cuda.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace softgpu::runtime {
+
+// Caught by api/, which returns the code and, with SOFTGPU_TRACE=errors, prints the message.
+class Failure : public std::exception {
+ public:
+  explicit Failure(CUresult code, std::string message = {}) : code_(code), message_(std::move(message)) {}
+  CUresult code() const { return code_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  CUresult code_;
+  std::string message_;
+};
+
+inline void require(bool condition, CUresult code, const char* message = "") {
+  if (!condition) throw Failure(code, message);
+}
+
+}  // namespace softgpu::runtime

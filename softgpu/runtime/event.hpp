@@ -1,0 +1,47 @@
+// A point of a stream, recorded once or again and again.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <mutex>
+
+#include "softgpu/runtime/op.hpp"
+
+namespace softgpu::runtime {
+
+class Context;
+class Stream;
+
+// Thread-safe.
+class Event {
+ public:
+  Event(std::shared_ptr<Context> context, unsigned flags) : context_(std::move(context)), flags_(flags) {}
+
+  void record(Stream& stream);
+  // What later work of `stream` waits for, should the event be recorded and not reached yet.
+  void make_wait(Stream& stream) const;
+
+  bool reached() const;  // an event that was never recorded counts as reached
+  void wait() const;     // blocks the calling thread
+
+  bool timed() const { return (flags_ & CU_EVENT_DISABLE_TIMING) == 0; }
+  Context& context() const { return *context_; }
+
+  // From `start` to `end`. Throws the driver's failures: not timed or not recorded, not reached.
+  static float milliseconds(const Event& start, const Event& end);
+
+ private:
+  struct Point {
+    OpRef op;
+    const void* queue = nullptr;  // the stream it was recorded in, for threads that wait
+  };
+  Point point() const;
+
+  const std::shared_ptr<Context> context_;
+  const unsigned flags_;
+  mutable SpinLock lock_;
+  Point point_;
+};
+
+}  // namespace softgpu::runtime

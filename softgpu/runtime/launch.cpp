@@ -1,0 +1,167 @@
+#include "softgpu/runtime/launch.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/waiting.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+class KernelOp final : public Op {
+ public:
+  KernelOp(std::shared_ptr<Context> context, std::shared_ptr<Module> module, exec::GridLaunch grid)
+      : context_(std::move(context)), module_(std::move(module)), grid_(std::move(grid)) {}
+
+ protected:
+  void run() override {
+    if (context_->error() != CUDA_SUCCESS) {
+      complete(exec::Outcome::cancelled);
+      return;
+    }
+    grid_.cancel = context_->cancel_flag();
+    grid_.on_done = [op = OpRef(this), this](exec::Outcome outcome) {
+      const InsidePool inside;
+      complete(outcome);
+    };
+    Driver::get().pool().submit(std::move(grid_));
+  }
+
+ private:
+  void complete(exec::Outcome outcome) {
+    context_->record_outcome(outcome);
+    module_.reset();
+    context_.reset();
+    finish();
+  }
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Module> module_;
+  exec::GridLaunch grid_;
+};
+
+class HostFunctionOp final : public Op {
+ public:
+  HostFunctionOp(std::shared_ptr<Context> context, std::function<void(CUresult)> function, bool even_after_error)
+      : context_(std::move(context)), function_(std::move(function)), even_after_error_(even_after_error) {}
+
+ protected:
+  void run() override {
+    Driver::get().host_functions().post([op = OpRef(this), this] {
+      const CUresult error = context_->error();
+      if (error == CUDA_SUCCESS || even_after_error_) function_(error);
+      context_.reset();
+      finish();
+    });
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  const std::function<void(CUresult)> function_;
+  const bool even_after_error_;
+};
+
+std::string text(abi::Dim3 dim) {
+  return "(" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + ")";
+}
+
+[[noreturn]] void refuse(const Function& function, const std::string& why) {
+  throw Failure(CUDA_ERROR_INVALID_VALUE, "kernel '" + function.facts().name + "': " + why);
+}
+
+void check_extent(const Function& function, const char* what, abi::Dim3 dim, const int (&limits)[3]) {
+  const std::uint32_t extents[3] = {dim.x, dim.y, dim.z};
+  for (int i = 0; i < 3; ++i)
+    if (extents[i] == 0 || extents[i] > static_cast<std::uint32_t>(limits[i]))
+      refuse(function, std::string("the ") + what + " is " + text(dim) + "; it can be from (1, 1, 1) to " +
+                           text({static_cast<std::uint32_t>(limits[0]), static_cast<std::uint32_t>(limits[1]),
+                                 static_cast<std::uint32_t>(limits[2])}));
+}
+
+void check_shape(const Function& function, const LaunchRequest& request) {
+  const jit::KernelFacts& facts = function.facts();
+  check_extent(function, "grid", request.grid, kMaxGridDim);
+  check_extent(function, "block", request.block, kMaxBlockDim);
+  const std::uint64_t threads = std::uint64_t{request.block.x} * request.block.y * request.block.z;
+  if (threads > facts.max_threads_per_block)
+    refuse(function, "the block has " + std::to_string(threads) + " threads; the kernel can have " +
+                         std::to_string(facts.max_threads_per_block));
+  const auto& required = facts.required_threads;
+  if (required[0] != 0 &&
+      (required[0] != request.block.x || required[1] != request.block.y || required[2] != request.block.z))
+    refuse(function, "the block is " + text(request.block) + "; the kernel was compiled for blocks of " +
+                         text({required[0], required[1], required[2]}));
+  const int shared = max_dynamic_shared(facts, function.settings());
+  if (request.dynamic_shared_bytes > static_cast<unsigned>(shared))
+    refuse(function, std::to_string(request.dynamic_shared_bytes) + " bytes of dynamic shared memory; it can have " +
+                         std::to_string(shared) + " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+}
+
+std::vector<std::byte> copy_from_buffer(const Function& function, void** extra) {
+  const void* buffer = nullptr;
+  std::size_t size = 0;
+  for (std::size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = extra[i + 1];
+    else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      size = *static_cast<const std::size_t*>(extra[i + 1]);
+    else
+      refuse(function, "unknown entry in the launch's extra parameters");
+  }
+  const std::size_t wanted = function.facts().param_bytes;
+  if (wanted != 0 && (buffer == nullptr || size < wanted))
+    refuse(function,
+           "the parameter buffer has " + std::to_string(size) + " bytes; the kernel takes " + std::to_string(wanted));
+  std::vector<std::byte> arguments(wanted);
+  if (wanted != 0) std::memcpy(arguments.data(), buffer, wanted);
+  return arguments;
+}
+
+std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequest& request) {
+  if (request.parameters != nullptr && request.extra != nullptr)
+    refuse(function, "both parameters and a parameter buffer");
+  if (request.extra != nullptr) return copy_from_buffer(function, request.extra);
+  const jit::KernelFacts& facts = function.facts();
+  if (!facts.params.empty() && request.parameters == nullptr)
+    refuse(function, "the kernel takes parameters, none were given");
+  std::vector<std::byte> arguments(facts.param_bytes);
+  for (std::size_t i = 0; i < facts.params.size(); ++i) {
+    if (request.parameters[i] == nullptr) refuse(function, "parameter " + std::to_string(i) + " is a null pointer");
+    std::memcpy(arguments.data() + facts.params[i].offset, request.parameters[i], facts.params[i].size);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+void launch(Function& function, Stream& stream, const LaunchRequest& request) {
+  const std::shared_ptr<Module> module = function.module();
+  require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
+  require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
+          "the kernel and the stream are of different contexts");
+  check_shape(function, request);
+  exec::GridLaunch grid{.code = function.code(*module, request.block),
+                        .grid = request.grid,
+                        .block = request.block,
+                        .params = copy_arguments(function, request),
+                        .static_shared_bytes = function.facts().static_shared_bytes,
+                        .dynamic_shared_bytes = request.dynamic_shared_bytes,
+                        .kernel_name = function.facts().name,
+                        .priority = request.priority,
+                        .cooperative = request.cooperative,
+                        .queue = &stream};
+  const OpRef op(new KernelOp(stream.context().shared_from_this(), module, std::move(grid)));
+  stream.enqueue(*op);
+}
+
+void launch_host_function(Stream& stream, std::function<void(CUresult)> function, bool even_after_error) {
+  const OpRef op(new HostFunctionOp(stream.context().shared_from_this(), std::move(function), even_after_error));
+  stream.enqueue(*op);
+}
+
+}  // namespace softgpu::runtime

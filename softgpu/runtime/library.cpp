@@ -1,0 +1,91 @@
+#include "softgpu/runtime/library.hpp"
+
+#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/driver.hpp"
+
+namespace softgpu::runtime {
+
+Kernel::Kernel(const std::weak_ptr<Library>& library, std::shared_ptr<const jit::Program> program, std::size_t index,
+               int devices)
+    : library_(library),
+      program_(std::move(program)),
+      index_(index),
+      settings_(std::make_unique<KernelSettings[]>(static_cast<std::size_t>(devices))) {}
+
+KernelSettings& Kernel::settings(const Device& device) const {
+  return settings_[static_cast<std::size_t>(device.ordinal())];
+}
+
+std::shared_ptr<Function> Kernel::function(Context& context) {
+  const std::shared_ptr<Library> owner = library();
+  require(owner != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's library is unloaded");
+  return owner->module(context)->functions()[index_];
+}
+
+int Kernel::attribute(CUfunction_attribute attribute, const Device& device) const {
+  return kernel_attribute(attribute, *program_, index_, settings(device), device.profile());
+}
+
+void Kernel::set_attribute(CUfunction_attribute attribute, int value, const Device& device) {
+  set_kernel_attribute(attribute, value, facts(), settings(device), device.profile());
+  const std::shared_ptr<Library> owner = library();
+  if (owner == nullptr) return;
+  const std::scoped_lock lock(owner->mutex_);
+  for (const auto& [id, module] : owner->modules_)
+    if (&module->context().device() == &device) module->functions()[index_]->settings() = settings(device);
+}
+
+std::shared_ptr<Library> Library::load(std::shared_ptr<const jit::Program> program) {
+  Driver& driver = Driver::get();
+  const std::shared_ptr<Library> library(new Library(std::move(program)));
+  for (std::size_t i = 0; i < library->program_->kernels().size(); ++i) {
+    auto kernel = std::make_shared<Kernel>(library, library->program_, i, driver.device_count());
+    kernel->set_handle(driver.handles().kernels.add(kernel));
+    library->kernels_.push_back(std::move(kernel));
+  }
+  return library;
+}
+
+Library::~Library() { unload(); }
+
+std::shared_ptr<Kernel> Library::find_kernel(std::string_view name) const {
+  for (const auto& kernel : kernels_)
+    if (kernel->facts().name == name) return kernel;
+  return nullptr;
+}
+
+std::shared_ptr<Module> Library::module(Context& context) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = modules_.find(context.id()); it != modules_.end()) return it->second;
+  std::shared_ptr<Module> module = Module::load(context, program_);
+  module->set_handle(Driver::get().handles().modules.add(module));
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    module->functions()[i]->settings() = kernels_[i]->settings(context.device());
+  return modules_.emplace(context.id(), std::move(module)).first->second;
+}
+
+void Library::forget(Context& context) {
+  std::shared_ptr<Module> module;
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = modules_.find(context.id()); it != modules_.end()) {
+    module = std::move(it->second);
+    modules_.erase(it);
+  }
+  if (module != nullptr) Driver::get().handles().modules.remove(module->handle());
+}
+
+void Library::unload() {
+  std::map<std::uint64_t, std::shared_ptr<Module>> modules;
+  {
+    const std::scoped_lock lock(mutex_);
+    modules.swap(modules_);
+  }
+  for (const auto& [id, module] : modules) {
+    module->drop_handles();
+    Driver::get().handles().modules.remove(module->handle());
+  }
+  for (const auto& kernel : kernels_) Driver::get().handles().kernels.remove(kernel->take_handle());
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,60 @@
+// A CUmemoryPool: stream-ordered memory on a device or on the host, with the attributes that programs set and read.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "softgpu/memory/allocation_table.hpp"
+#include "softgpu/memory/pool.hpp"
+
+namespace softgpu::runtime {
+
+class Device;
+class Stream;
+
+class MemoryPool final : public memory::Pool, public std::enable_shared_from_this<MemoryPool> {
+ public:
+  MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties);
+
+  CUmemLocation location() const { return location_; }
+  memory::Kind kind() const;
+  bool is_default() const { return is_default_; }
+  void mark_default() { is_default_ = true; }
+
+  CUmemoryPool handle() const { return handle_; }
+  void set_handle(CUmemoryPool handle) { handle_ = handle; }
+
+  // Values as cuMemPoolGetAttribute and cuMemPoolSetAttribute pass them: int for the reuse flags, else cuuint64_t.
+  void get_attribute(CUmemPool_attribute attribute, void* value) const;
+  void set_attribute(CUmemPool_attribute attribute, const void* value);
+
+  // Who may use its memory. Everybody can, as it happens; programs that ask get what they set.
+  void set_access(const CUmemLocation& location, CUmemAccess_flags flags);
+  CUmemAccess_flags access(const CUmemLocation& location) const;
+
+ private:
+  const CUmemLocation location_;
+  const CUmemAllocationType type_;
+  CUmemoryPool handle_ = nullptr;
+  bool is_default_ = false;
+  mutable std::mutex access_mutex_;
+  std::map<int, CUmemAccess_flags> device_access_;  // of devices other than its own
+  // Hints to a driver that could reuse more than the rules of memory::Pool allow; kept and reported.
+  std::atomic<int> follow_event_dependencies_{1}, allow_opportunistic_{1}, allow_internal_dependencies_{1};
+};
+
+// Stream-ordered allocation: usable in `stream` from here on.
+CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream);
+// Frees stream-ordered memory and also that of cuMemAlloc when `stream` gets there.
+void free_async(CUdeviceptr pointer, Stream& stream);
+// Gives free memory above the thresholds back, after a synchronisation.
+void trim_pools();
+
+// Checks cuMemPoolCreate's properties and makes the pool.
+std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties);
+
+}  // namespace softgpu::runtime

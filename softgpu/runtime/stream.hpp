@@ -1,0 +1,57 @@
+// A stream: the order of operations that a program puts into it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "softgpu/runtime/op.hpp"
+
+namespace softgpu::runtime {
+
+class Context;
+
+// How a stream is ordered against the legacy default stream of its context.
+enum class StreamKind : std::uint8_t {
+  legacy,        // is it: after all that blocking streams hold, and they wait for it
+  blocking,      // created without CU_STREAM_NON_BLOCKING, and the default streams of threads
+  non_blocking,  // not at all
+};
+
+// Thread-safe.
+class Stream {
+ public:
+  // Keeps the context alive, unless it is the legacy stream, which is a part of the context.
+  Stream(Context& context, StreamKind kind, int priority);
+  // Work that is still under way goes on, and its context still waits for it.
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Puts the Op behind all that the stream holds (and, for blocking ones, the legacy stream) and submits it.
+  // `also_after` may be null.
+  void enqueue(Op& op, Op* also_after = nullptr);
+
+  // The last Op, or null when there was none.
+  OpRef tail() const;
+  bool idle() const;
+  // Blocks until everything that was enqueued before the call is done.
+  void wait_idle();
+
+  Context& context() const { return context_; }
+  StreamKind kind() const { return kind_; }
+  int priority() const { return priority_; }
+  std::uint64_t id() const { return id_; }
+
+ private:
+  Context& context_;
+  const std::shared_ptr<Context> owner_;
+  const StreamKind kind_;
+  const int priority_;
+  const std::uint64_t id_;
+  std::mutex enqueue_;          // one Op at a time gets its place
+  mutable SpinLock tail_lock_;  // a leaf: others read our tail while they hold their own enqueue_
+  OpRef tail_;
+};
+
+}  // namespace softgpu::runtime
