@@ -82,8 +82,9 @@ class Checker {
   }
 
   void check_operand(const OperandRule& rule, Operand& operand) {
-    if (operand.negated && rule.kind != OperandRule::Kind::predicate)
-      return refuse(operand.where, "'!' is possible only with a predicate operand");
+    const bool value = rule.kind == OperandRule::Kind::value || rule.kind == OperandRule::Kind::predicate;
+    if (operand.negated && (!value || rule.destination || type_for(rule) != Type::pred))
+      return refuse(operand.where, "'!' is possible only with a predicate that is read");
     switch (rule.kind) {
       case OperandRule::Kind::label: return;
       case OperandRule::Kind::targets: return check_targets(operand);
@@ -95,6 +96,7 @@ class Checker {
         return;
       case OperandRule::Kind::address: return check_address(operand);
       case OperandRule::Kind::address_sized: return check_pointer(rule, operand);
+      case OperandRule::Kind::barrier: return check_barrier(rule, operand);
       case OperandRule::Kind::value:
       case OperandRule::Kind::predicate: return check_value(rule, operand, type_for(rule));
     }
@@ -105,6 +107,13 @@ class Checker {
     const auto* symbol = address ? std::get_if<Symbol>(&address->base) : nullptr;
     if (!symbol || symbol->kind != Symbol::Kind::branch_targets)
       refuse(operand.where, "expected the name of a .branchtargets list");
+  }
+
+  void check_barrier(const OperandRule& rule, Operand& operand) {
+    constexpr std::uint64_t kBarriers = 16;
+    if (const auto* number = std::get_if<Immediate>(&operand.value); number && number->bits >= kBarriers)
+      return refuse(operand.where, "there is no such barrier: they are numbered from 0 to 15");
+    check_value(rule, operand, type_for(rule));
   }
 
   void check_pointer(const OperandRule& rule, Operand& operand) {
@@ -120,9 +129,8 @@ class Checker {
       const Type type = type_of(reg->index);
       const bool fits = bits(type) == 64 || (bits(type) == 32 && is_32_bit_space());
       if (!fits || is_float(type))
-        refuse(operand.where, "an address register must be an integer of 64 bits" +
-                                  std::string(is_32_bit_space() ? " or 32 bits" : "") + ", " +
-                                  describe_register(reg->index) + " is not");
+        refuse(operand.where, describe_register(reg->index) + "; an address register must be an integer of 64 bits" +
+                                  (is_32_bit_space() ? " or 32" : ""));
     } else if (const auto* symbol = std::get_if<Symbol>(&address->base)) {
       check_symbol_space(operand, *symbol);
     }
@@ -139,14 +147,17 @@ class Checker {
     if (symbol.kind == Symbol::Kind::function)
       return refuse(operand.where, quoted(symbol.name) + " is a function, not a variable");
     const Space actual = space_of(symbol);
-    // Without a state space the address is a generic one, which a name gives for these only.
-    const bool generic_is_same = actual == Space::global || actual == Space::const_;
-    if (instruction_.space ? *instruction_.space != actual : !generic_is_same)
+    if (instruction_.opcode == Opcode::st && symbol.kind == Symbol::Kind::parameter && is_input(symbol))
+      return refuse(operand.where, quoted(symbol.name) + " is a parameter and can't be written");
+    // Without a state space the address is a generic one, which is what names in .global give.
+    if (instruction_.space.value_or(Space::global) != actual)
       refuse(operand.where,
              quoted(symbol.name) + " is in " + std::string(spelling(actual)) + ", " + quoted(instruction_.text) +
                  " accesses " +
                  (instruction_.space ? std::string(spelling(*instruction_.space)) : "generic addresses"));
   }
+
+  bool is_input(const Symbol& symbol) const { return symbol.index >= function_.results.size(); }
 
   Space space_of(const Symbol& symbol) const {
     if (symbol.kind == Symbol::Kind::module_variable) return module_.variables[symbol.index].space;
@@ -182,7 +193,7 @@ class Checker {
     element_rule.may_be_sink = rule.destination;
     for (Operand& element : vector.elements) {
       if (problem_) return;
-      if (element.negated) return refuse(element.where, "'!' is possible only with a predicate operand");
+      if (element.negated) return refuse(element.where, "'!' is possible only with a predicate that is read");
       check_scalar(element_rule, element, type);
     }
   }
@@ -238,10 +249,14 @@ class Checker {
   }
 
   void check_special(const Operand& operand, SpecialRegister special, Type type) {
+    if (instruction_.opcode != Opcode::mov && instruction_.opcode != Opcode::cvt)
+      return refuse(operand.where,
+                    quoted(instruction_.text) + " can't read a special register; mov it to a register first");
     const Type actual = ptx::type_of(special);
-    // PTX 1.x had 16-bit %tid and %ctaid; reading the low half is still allowed. %clock64 and the like may be cut, too.
-    const bool fits = !is_float(type) && type != Type::pred && bits(type) <= bits(actual);
-    if (!fits && !(special == SpecialRegister::gridid && bits(type) == 32))
+    // PTX 1.x had 16-bit %tid and %ctaid and a 32-bit %gridid; reading the lower half is still allowed.
+    const bool halves = actual == Type::u32 || special == SpecialRegister::gridid;
+    const bool fits = bits(type) == bits(actual) || (halves && 2 * bits(type) == bits(actual));
+    if (!fits || is_float(type))
       refuse(operand.where, quoted(spelling(special)) + " is a " + std::string(spelling(actual)) + ", " +
                                 quoted(instruction_.text) + " needs a " + std::string(spelling(type)) + " here");
   }
@@ -250,6 +265,10 @@ class Checker {
     const auto* symbol = std::get_if<Symbol>(&address.base);
     if (!symbol || !rule.may_be_symbol)
       return refuse(operand.where, quoted(instruction_.text) + " needs a register or a constant here, not an address");
+    if (instruction_.opcode == Opcode::cvta) {
+      check_symbol_space(operand, *symbol);
+      if (problem_) return;
+    }
     const bool narrow = symbol->kind == Symbol::Kind::function || space_of(*symbol) == Space::global;
     const bool fits = bits(type) == 64 || (bits(type) == 32 && !narrow);
     if (!fits || is_float(type))

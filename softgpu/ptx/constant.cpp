@@ -37,14 +37,17 @@ class ExpressionReader {
   explicit ExpressionReader(Reader& reader) : reader_(reader) {}
 
   Constant conditional() {
-    Constant condition = binary(1);
-    if (!reader_.at("?")) return condition;
-    const Token question = reader_.take();
-    require_integer(condition, question);
-    const Constant yes = conditional();
-    reader_.expect(":", "between the two values of '?'");
-    const Constant no = conditional();
-    return condition.value.bits != 0 ? yes : no;
+    enter();
+    Constant value = binary(1);
+    if (reader_.at("?")) {
+      require_integer(value, reader_.take());
+      const Constant yes = conditional();
+      reader_.expect(":", "between the two values of '?'");
+      const Constant no = conditional();
+      value = value.value.bits != 0 ? yes : no;
+    }
+    --depth_;
+    return value;
   }
 
  private:
@@ -63,8 +66,12 @@ class ExpressionReader {
     }
   }
 
-  Constant unary() {
+  void enter() {
     if (++depth_ > kDeepestNesting) reader_.fail(reader_.peek().where, "the expression is nested too deeply");
+  }
+
+  Constant unary() {
+    enter();
     const Constant value = unary_or_literal();
     --depth_;
     return value;
@@ -237,9 +244,8 @@ std::optional<Immediate> convert(const Immediate& value, Type type) {
   if (type == Type::f32 && value.kind == Kind::double_bits)
     return Immediate{Kind::float_bits, std::bit_cast<std::uint32_t>(static_cast<float>(as_double(value)))};
   if (type == Type::f32 || type == Type::f64) {
-    if (value.kind != Kind::integer) return value;
-    if (value.bits != 0) return std::nullopt;
-    return Immediate{type == Type::f32 ? Kind::float_bits : Kind::double_bits, 0};
+    if (value.kind == Kind::integer) return std::nullopt;
+    return value;
   }
   if (value.kind == Kind::integer) {
     if (type == Type::f16 || type == Type::bf16) return std::nullopt;

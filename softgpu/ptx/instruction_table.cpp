@@ -160,6 +160,10 @@ class RowReader {
       rule.kind = OperandRule::Kind::label;
     } else if (word == "targets") {
       rule.kind = OperandRule::Kind::targets;
+    } else if (word == "barrier") {
+      rule.kind = OperandRule::Kind::barrier;
+      rule.type_rule = OperandRule::TypeRule::fixed;
+      rule.fixed_type = Type::u32;
     } else if (word == "size") {
       rule.kind = OperandRule::Kind::address_sized;
     } else if (const auto type = type_named("." + std::string(word))) {
@@ -176,13 +180,14 @@ class RowReader {
 };
 
 struct Table {
+  std::vector<SuffixClass> class_list;
   RowReader::Classes classes;
   std::string_view group;
   std::vector<InstructionRow> rows;
   std::vector<RefusedInstruction> refused;
 
   Table() {
-#define CLASS(name, members) classes.emplace(name, members);
+#define CLASS(name, members) class_list.push_back({name, members}), classes.emplace(name, members);
 #define GROUP(title) group = title;
 #define ROW(suffixes, operands) add_row(suffixes, operands);
 #define REFUSED(pattern, reason) refused.push_back({pattern, reason});
@@ -209,6 +214,7 @@ const Table& table() {
 
 }  // namespace
 
+const std::vector<SuffixClass>& suffix_classes() { return table().class_list; }
 const std::vector<InstructionRow>& instruction_rows() { return table().rows; }
 const std::vector<RefusedInstruction>& refused_instructions() { return table().refused; }
 

@@ -40,7 +40,8 @@ struct OperandRule {
     constant,
     label,
     targets,
-    address_sized
+    address_sized,
+    barrier
   } kind = Kind::value;
   enum class TypeRule : std::uint8_t { first, second, wide, fixed } type_rule = TypeRule::first;
   Type fixed_type{};
@@ -67,6 +68,12 @@ struct RefusedInstruction {
   std::string_view pattern, reason;
 };
 
+// A name that rows use for one of several suffixes.
+struct SuffixClass {
+  std::string_view name, members;
+};
+
+const std::vector<SuffixClass>& suffix_classes();
 const std::vector<InstructionRow>& instruction_rows();
 const std::vector<RefusedInstruction>& refused_instructions();
 

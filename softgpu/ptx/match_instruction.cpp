@@ -14,38 +14,57 @@ struct WrittenSuffix {
   std::size_t offset = 0;
 };
 
-// Walks the suffixes along a row's places, and notes how far it got and what could have followed there.
+// Walks the suffixes along a row's places, and notes how far it got and what could have followed there. The modifiers
+// of memory instructions may stand in any order, as ptxas has it too: libcu++ writes both atom.relaxed.gpu.add and
+// atom.add.relaxed.gpu.
 class SuffixMatcher {
  public:
-  explicit SuffixMatcher(const std::vector<WrittenSuffix>& written) : written_(written) {}
+  explicit SuffixMatcher(const std::vector<WrittenSuffix>& written) : written_(written), used_(written.size()) {}
 
-  bool matches(const InstructionRow& row) { return matches(row, 0, 0); }
+  bool matches(const InstructionRow& row) {
+    any_order_ = row.spaces != 0;
+    return matches(row, 0, 0);
+  }
   std::size_t furthest() const { return furthest_; }
+  // The first suffix that has no place, in the row that goes furthest, and what could stand in its place.
+  std::size_t stray() const { return stray_; }
   const SuffixSet& expected() const { return expected_; }
 
  private:
-  bool matches(const InstructionRow& row, std::size_t place, std::size_t position) {
+  bool matches(const InstructionRow& row, std::size_t place, std::size_t count) {
     if (place == row.places.size()) {
-      note(position, {});
-      return position == written_.size();
+      note(count, {});
+      return count == written_.size();
     }
     const SuffixPlace& here = row.places[place];
-    note(position, here.allowed);
-    if (position < written_.size() && here.allowed.test(written_[position].suffix) &&
-        matches(row, place + 1, position + 1))
-      return true;
-    return here.skip != 0 && matches(row, place + here.skip, position);
+    note(count, here.allowed);
+    for (std::size_t i = 0; i < written_.size(); ++i) {
+      if (used_[i]) continue;
+      if (here.allowed.test(written_[i].suffix)) {
+        used_[i] = true;
+        const bool rest_matches = matches(row, place + 1, count + 1);
+        used_[i] = false;
+        if (rest_matches) return true;
+      }
+      if (!any_order_) break;
+    }
+    return here.skip != 0 && matches(row, place + here.skip, count);
   }
 
-  void note(std::size_t position, const SuffixSet& allowed) {
-    if (position < furthest_) return;
-    if (position > furthest_) expected_.reset();
-    furthest_ = position;
+  void note(std::size_t count, const SuffixSet& allowed) {
+    if (count < furthest_) return;
+    if (count > furthest_) {
+      expected_.reset();
+      stray_ = static_cast<std::size_t>(std::find(used_.begin(), used_.end(), false) - used_.begin());
+    }
+    furthest_ = count;
     expected_ |= allowed;
   }
 
   const std::vector<WrittenSuffix>& written_;
-  std::size_t furthest_ = 0;
+  std::vector<bool> used_;
+  bool any_order_ = false;
+  std::size_t furthest_ = 0, stray_ = 0;
   SuffixSet expected_;
 };
 
@@ -99,10 +118,20 @@ void explain(InstructionForm& form, std::string_view text, const std::vector<Wri
     if (!expected.empty()) form.problem += "; it goes on with one of " + expected;
     return;
   }
-  const WrittenSuffix& stray = written[matcher.furthest()];
+  const WrittenSuffix& stray = written[matcher.stray()];
   form.problem_offset = stray.offset;
   form.problem = "unexpected '" + std::string(stray.text) + "' in '" + std::string(text) + "'";
   form.problem += expected.empty() ? "; nothing can follow here" : "; expected one of " + expected;
+}
+
+void check_vector_size(InstructionForm& form) {
+  const unsigned width = form.prototype.vector_width;
+  if (width == 1) return;
+  const unsigned element = bits(form.prototype.types.back());
+  if (width * element <= 128 || (width * element == 256 && element >= 32)) return;
+  form.rows.clear();
+  form.problem =
+      "'" + form.prototype.text + "' is too large: vectors have up to 128 bits, or 256 of 32-bit or 64-bit elements";
 }
 
 }  // namespace
@@ -147,6 +176,10 @@ InstructionForm match_instruction(std::string_view text) {
     written.push_back({word, *suffix, offset});
   }
 
+  if (written.size() > form.prototype.modifiers.capacity()) {
+    form.problem = "'" + std::string(text) + "' has more suffixes than any instruction";
+    return form;
+  }
   SuffixMatcher matcher(written);
   bool wrong_space = false;
   for (const InstructionRow* row : rows_of(*opcode)) {
@@ -159,8 +192,11 @@ InstructionForm match_instruction(std::string_view text) {
   }
   if (!form.rows.empty()) {
     for (const WrittenSuffix& suffix : written) add_suffix(form.prototype, suffix.suffix);
-  } else if (refuse()) {
-  } else if (wrong_space) {
+    check_vector_size(form);
+    return form;
+  }
+  if (refuse()) return form;
+  if (wrong_space) {
     form.problem = form.prototype.space ? "'" + std::string(text) + "' can't have the state space " +
                                               std::string(spelling(*form.prototype.space))
                                         : "'" + std::string(text) + "' needs a state space";

@@ -21,7 +21,13 @@ void Parser::parse_body() {
       reader_.fail(where, "the text ends inside '" + function().name + "': '}' is missing");
     }
     try {
+      statement_label_uses_.clear();
       parse_statement();
+      // Only now: the uses in a statement that was abandoned have no instruction to point to.
+      if (!statement_label_uses_.empty()) {
+        std::vector<LabelUse>& uses = scopes_.back().label_uses;
+        uses.insert(uses.end(), statement_label_uses_.begin(), statement_label_uses_.end());
+      }
     } catch (const StatementAbandoned&) {
       reader_.skip_statement();
     }
@@ -89,13 +95,13 @@ void Parser::parse_branch_targets(const Token& name) {
   targets.name = name.text;
   do {
     const Token label = reader_.expect_identifier("a label");
-    scopes_.back().label_uses.push_back(
+    statement_label_uses_.push_back(
         {label.text, label.where, true, index, static_cast<std::uint32_t>(targets.labels.size())});
     targets.labels.push_back({Symbol::Kind::unresolved, 0, std::string(label.text)});
   } while (reader_.accept(","));
-  function().branch_targets.push_back(std::move(targets));
   reader_.expect(";", "behind the labels");
   declare(name.text, {Binding::Kind::branch_targets, 1, index, name.where});
+  function().branch_targets.push_back(std::move(targets));
 }
 
 // name: .callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;

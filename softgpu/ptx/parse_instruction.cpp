@@ -153,34 +153,31 @@ void Parser::check_call_values(const Instruction& instruction, const std::vector
     reader_.fail(instruction.where, "the call has " + std::to_string(values.size()) + " " + std::string(what) +
                                         "s, the function " + std::to_string(parameters.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Operand& value = values[i];
-    std::uint64_t size = parameters[i].size;
-    if (const auto* address = std::get_if<Address>(&value.value)) {
-      const auto* symbol = std::get_if<Symbol>(&address->base);
-      const bool in_function = symbol && symbol->kind == Symbol::Kind::function_variable;
-      const bool parameter = symbol && symbol->kind == Symbol::Kind::parameter;
-      if (in_function) {
-        size = function().variables[symbol->index].size;
-      } else if (parameter) {
-        const std::size_t count = function().results.size();
-        size =
-            (symbol->index < count ? function().results[symbol->index] : function().parameters[symbol->index - count])
-                .size;
-      } else {
-        reader_.fail(value.where,
-                     "an " + std::string(what) + " of a call is a .param variable, a register or a constant");
-      }
-    } else if (const auto* reg = std::get_if<Register>(&value.value)) {
-      size = (bits(function().registers[reg->index].type) + 7) / 8;
-    } else if (!std::holds_alternative<Immediate>(value.value) && !std::holds_alternative<Sink>(value.value)) {
-      reader_.fail(value.where,
-                   "an " + std::string(what) + " of a call is a .param variable, a register or a constant");
-    }
-    if (size != parameters[i].size && parameters[i].size != 0)
-      reader_.fail(value.where, "this " + std::string(what) + " has " + std::to_string(size) +
-                                    " bytes, the function's '" + parameters[i].name + "' " +
-                                    std::to_string(parameters[i].size));
+    const std::uint64_t wanted = parameters[i].size;
+    const std::uint64_t size = size_of_call_value(values[i], wanted);
+    if (size != wanted && wanted != 0)
+      reader_.fail(values[i].where, "this " + std::string(what) + " has " + std::to_string(size) +
+                                        " bytes, the function's '" + parameters[i].name + "' " +
+                                        std::to_string(wanted));
   }
+}
+
+// Constants and _ have whatever size is wanted.
+std::uint64_t Parser::size_of_call_value(const Operand& value, std::uint64_t wanted) {
+  if (const auto* reg = std::get_if<Register>(&value.value))
+    return (bits(function().registers[reg->index].type) + 7) / 8;
+  if (std::holds_alternative<Immediate>(value.value) || std::holds_alternative<Sink>(value.value)) return wanted;
+  const auto* address = std::get_if<Address>(&value.value);
+  const auto* symbol = address ? std::get_if<Symbol>(&address->base) : nullptr;
+  if (symbol && symbol->kind == Symbol::Kind::function_variable &&
+      function().variables[symbol->index].space == Space::param)
+    return function().variables[symbol->index].size;
+  if (symbol && symbol->kind == Symbol::Kind::parameter) {
+    const std::size_t results = function().results.size();
+    return symbol->index < results ? function().results[symbol->index].size
+                                   : function().parameters[symbol->index - results].size;
+  }
+  reader_.fail(value.where, "a call passes .param variables, registers and constants; this is none");
 }
 
 }  // namespace softgpu::ptx

@@ -1,11 +1,38 @@
 // Operands.
+#include <algorithm>
+#include <array>
+
 #include "softgpu/ptx/parser.hpp"
 #include "softgpu/ptx/suggest.hpp"
 
 namespace softgpu::ptx {
 namespace {
 
-constexpr std::size_t kWidestVector = 16;
+constexpr std::size_t kWidestVector = 8;
+
+// softgpu launches no clusters; a grid without them is one whose clusters are of one block.
+std::optional<Operand> cluster_register(std::string_view name) {
+  static constexpr std::string_view kBlockIndex = "%clusterid.", kGridSize = "%nclusterid.";
+  static constexpr std::array<std::string_view, 4> kOne = {"%cluster_nctaid.x", "%cluster_nctaid.y",
+                                                           "%cluster_nctaid.z", "%cluster_nctarank"};
+  static constexpr std::array<std::string_view, 5> kZero = {"%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z",
+                                                            "%cluster_ctarank", "%is_explicit_cluster"};
+  Operand operand;
+  if (std::find(kOne.begin(), kOne.end(), name) != kOne.end())
+    operand.value = Immediate{Immediate::Kind::integer, 1};
+  else if (std::find(kZero.begin(), kZero.end(), name) != kZero.end())
+    operand.value = Immediate{Immediate::Kind::integer, 0};
+  else if (name.starts_with(kBlockIndex) || name.starts_with(kGridSize)) {
+    const std::string same =
+        (name.starts_with(kGridSize) ? "%nctaid" : "%ctaid") + std::string(name.substr(name.size() - 2));
+    const auto special = special_register_named(same);
+    if (!special) return std::nullopt;
+    operand.value = *special;
+  } else {
+    return std::nullopt;
+  }
+  return operand;
+}
 
 }  // namespace
 
@@ -17,27 +44,44 @@ Operand Parser::parse_operand(OperandRule::Kind kind) {
     operand = parse_vector();
   } else if (reader_.at("[")) {
     operand = parse_address();
-  } else if (reader_.at("!") && kind != OperandRule::Kind::constant) {
-    reader_.take();
-    operand = parse_named(reader_.expect_identifier("a predicate behind '!'"));
-    operand.negated = true;
+  } else if (reader_.at("!")) {
+    operand = parse_negated();
   } else if (next.kind == Token::Kind::identifier && next.text != "WARP_SZ") {
-    operand = parse_named(reader_.take());
+    const Token name = reader_.take();
+    if (kind == OperandRule::Kind::address && !reader_.at("["))
+      reader_.fail(where, "expected an address in brackets, found '" + std::string(name.text) + "'");
+    operand = parse_named(name);
   } else {
-    if (!starts_constant(next) && !next.is("!")) reader_.fail_at_next("an operand");
+    if (!starts_constant(next)) reader_.fail_at_next("an operand");
     operand.value = read_constant(reader_).value;
   }
   operand.where = where;
   return operand;
 }
 
+// !p, or a constant such as !0.
+Operand Parser::parse_negated() {
+  reader_.take();
+  Operand operand;
+  if (starts_constant(reader_.peek())) {
+    const Constant constant = read_constant(reader_);
+    if (!constant.is_integer()) reader_.fail(constant.where, "'!' needs an integer constant");
+    operand.value = Immediate{Immediate::Kind::integer, constant.value.bits == 0 ? std::uint64_t{1} : 0};
+  } else {
+    operand = parse_named(reader_.expect_identifier("a predicate behind '!'"));
+    operand.negated = true;
+  }
+  return operand;
+}
+
+// The label is resolved at the end of its block.
 Operand Parser::parse_label_use(std::uint32_t operand_index) {
   const Token name = reader_.expect_identifier("a label");
-  scopes_.back().label_uses.push_back(
-      {name.text, name.where, false, static_cast<std::uint32_t>(function().body.size()), operand_index});
   Operand operand;
   operand.value = Address{Symbol{Symbol::Kind::unresolved, 0, std::string(name.text)}, 0};
   operand.where = name.where;
+  statement_label_uses_.push_back(
+      {name.text, name.where, false, static_cast<std::uint32_t>(function().body.size()), operand_index});
   return operand;
 }
 
@@ -70,6 +114,7 @@ Operand Parser::parse_address() {
     address.offset = static_cast<std::int64_t>(constant.value.bits);
   }
   reader_.expect("]", "behind the address");
+  reader_.accept_directive(".unified");  // a promise about the address, of no use here
   Operand operand;
   operand.value = std::move(address);
   return operand;
@@ -175,6 +220,7 @@ Operand Parser::parse_special_register(const Token& name) {
     operand.value = *special;
     return operand;
   }
+  if (const auto operand = cluster_register(full)) return *operand;
   if (is_unsupported_special_register(full))
     reader_.fail(name.where, "softgpu does not have the special register '" + full + "'",
                  Diagnostic::Cause::unsupported);

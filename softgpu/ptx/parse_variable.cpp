@@ -193,7 +193,7 @@ void Parser::parse_registers() {
         reader_.fail(where, "a range can have " + std::to_string(kMostRegisters) + " registers");
       reader_.expect(">", "behind the number of registers");
       if (width > 1) reader_.fail(name.where, "a range of vector registers is not possible");
-      scopes_.back().ranges.push_back({name.text, count, type, name.where});
+      declare_range({name.text, count, type, name.where});
     } else {
       const std::uint32_t first = add_register(name.text, type);
       for (std::uint8_t i = 1; i < width; ++i) add_register(name.text, type);
@@ -201,6 +201,20 @@ void Parser::parse_registers() {
     }
   } while (reader_.accept(","));
   reader_.expect(";", "behind the registers");
+}
+
+void Parser::declare_range(RegisterRange range) {
+  const auto twice = [&](Location first) {
+    reader_.fail(range.where, "'" + std::string(range.prefix) + "<" + std::to_string(range.count) +
+                                  ">' declares registers again that line " + std::to_string(first.line) +
+                                  " has declared");
+  };
+  Scope& scope = scopes_.back();
+  for (const RegisterRange& earlier : scope.ranges)
+    if (earlier.prefix == range.prefix) twice(earlier.where);
+  for (const auto& [name, binding] : scope.names)
+    if (range.holds(name)) twice(binding.where);
+  scope.ranges.push_back(range);
 }
 
 std::uint32_t Parser::add_register(std::string_view name, Type type) {

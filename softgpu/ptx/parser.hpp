@@ -65,6 +65,7 @@ class Parser {
   void parse_registers();
   std::uint32_t parse_alignment();
   Type parse_type(std::string_view what);
+  void declare_range(RegisterRange);
   std::uint32_t add_register(std::string_view name, Type);
 
   // parse_initializer.cpp
@@ -105,9 +106,11 @@ class Parser {
   void check_call(const Instruction&, const std::vector<Parameter>& results, const std::vector<Parameter>& parameters);
   void check_call_values(const Instruction&, const std::vector<Operand>& values,
                          const std::vector<Parameter>& parameters, std::string_view what);
+  std::uint64_t size_of_call_value(const Operand&, std::uint64_t wanted);
 
   // parse_operand.cpp
   Operand parse_operand(OperandRule::Kind);
+  Operand parse_negated();
   Operand parse_label_use(std::uint32_t operand_index);
   Operand parse_vector();
   Operand parse_address();
@@ -134,6 +137,7 @@ class Parser {
   Module module_;
   std::vector<Scope> scopes_ = std::vector<Scope>(1);  // the module's first
   std::uint32_t function_index_ = kNoFunction;
+  std::vector<LabelUse> statement_label_uses_;
   std::unordered_map<std::string_view, InstructionForm> forms_;
   std::deque<std::string> joined_texts_;  // opcodes that were written with blanks inside
   struct PendingRelocation {

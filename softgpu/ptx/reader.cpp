@@ -79,6 +79,8 @@ void Reader::skip_block() {
 }
 
 void Reader::error(Location where, std::string message, Diagnostic::Cause cause) {
+  constexpr std::size_t kLongestMessage = 1500;  // names have no limit
+  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "…";
   diagnostics_.push_back({Diagnostic::Severity::error, cause, where, std::move(message)});
   if (diagnostics_.size() >= kMostErrors) throw ModuleAbandoned();
 }

@@ -32,6 +32,8 @@ struct RegisterRange {
   std::uint64_t count = 0;
   Type type{};
   Location where;
+
+  bool holds(std::string_view name) const;
 };
 
 // A use of a label, to be resolved at the end of the block: labels may be used before they are declared.

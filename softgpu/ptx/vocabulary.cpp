@@ -115,19 +115,9 @@ Type type_of(SpecialRegister reg) {
 }
 
 bool is_unsupported_special_register(std::string_view name) {
-  static constexpr std::array<std::string_view, 10> kNames = {"%clusterid",
-                                                              "%nclusterid",
-                                                              "%cluster_ctaid",
-                                                              "%cluster_nctaid",
-                                                              "%cluster_ctarank",
-                                                              "%cluster_nctarank",
-                                                              "%is_explicit_cluster",
-                                                              "%current_graph_exec",
-                                                              "%tid",
-                                                              "%ntid"};
-  static constexpr std::array<std::string_view, 5> kFamilies = {"%envreg", "%pm", "%reserved_smem_offset_", "%ctaid",
-                                                                "%nctaid"};
-  name = name.substr(0, name.find('.'));
+  static constexpr std::array<std::string_view, 5> kNames = {"%current_graph_exec", "%tid", "%ntid", "%ctaid",
+                                                             "%nctaid"};
+  static constexpr std::array<std::string_view, 3> kFamilies = {"%envreg", "%pm", "%reserved_smem_offset_"};
   for (std::string_view known : kNames)
     if (name == known) return true;
   for (std::string_view family : kFamilies)

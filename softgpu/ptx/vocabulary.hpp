@@ -140,7 +140,7 @@ std::optional<SpecialRegister> special_register_named(std::string_view);
 // The type that reading a special register gives: .u32 or .u64.
 Type type_of(SpecialRegister);
 
-// A special register of PTX that softgpu does not have (%envreg1, %clusterid.x…).
+// A special register of PTX that softgpu does not have, such as %envreg1.
 bool is_unsupported_special_register(std::string_view);
 
 }  // namespace softgpu::ptx
