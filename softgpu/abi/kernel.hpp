@@ -16,8 +16,9 @@ struct Dim3 {
 // How the threads of a block map to gangs of W lanes. The compiler makes one version of a kernel for
 // each shape that is launched: the more it knows, the more stays scalar or becomes a plain vector access.
 enum class Shape : std::uint8_t {
-  rows,     // block.x is a multiple of W: tid.x goes up by one over the lanes, tid.y and tid.z are uniform, all gangs are full
-  line,     // block is one-dimensional with any x: as above, but the last gang may be partial
+  rows,  // block.x is a multiple of W: tid.x goes up by one over the lanes, tid.y and tid.z are uniform, all gangs are
+         // full
+  line,  // block is one-dimensional with any x: as above, but the last gang may be partial
   general,  // anything else: tid.x, tid.y and tid.z vary over the lanes, the last gang may be partial
 };
 
@@ -30,15 +31,15 @@ struct Block {
   Dim3 size;                          // %ntid
   std::uint32_t shared_bytes = 0;     // static and dynamic
   std::uint32_t dynamic_shared_bytes = 0;
-  std::uint32_t worker = 0;           // reported as %smid
+  std::uint32_t worker = 0;  // reported as %smid
   std::uint64_t grid_id = 0;
 };
 
 // Why a gang has returned to the scheduler before its end.
 enum class Suspend : std::uint32_t {
   none,
-  barrier,         // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
-  yield,           // spins or sleeps: run the others first
+  barrier,  // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
+  yield,    // spins or sleeps: run the others first
 };
 
 enum class BarrierReduction : std::uint32_t { none, all, any, count };
@@ -46,15 +47,15 @@ enum class BarrierReduction : std::uint32_t { none, all, any, count };
 // One gang in flight, for kernels that have suspend points.
 struct Gang {
   const Block* block = nullptr;
-  std::uint32_t first_thread = 0;   // linear index in the block of lane 0
-  std::uint32_t lanes = 0;          // how many threads the gang holds, at most W
+  std::uint32_t first_thread = 0;  // linear index in the block of lane 0
+  std::uint32_t lanes = 0;         // how many threads the gang holds, at most W
   // Written by generated code before it suspends:
   Suspend reason = Suspend::none;
   std::uint32_t barrier_id = 0;
   std::uint32_t barrier_threads = 0;
-  std::uint32_t arrived = 0;        // threads of this gang that wait at the barrier
+  std::uint32_t arrived = 0;  // threads of this gang that wait at the barrier
   BarrierReduction reduction = BarrierReduction::none;
-  std::uint32_t reduction_in = 0;   // how many of the arrived threads have a true predicate
+  std::uint32_t reduction_in = 0;  // how many of the arrived threads have a true predicate
   // Written by the scheduler before it resumes the gang:
   std::uint32_t reduction_out = 0;  // all: every predicate was true; any: one was; count: how many were
 };
@@ -74,7 +75,8 @@ static_assert(offsetof(Block, index) == 16 && offsetof(Block, grid) == 28 && off
 static_assert(offsetof(Block, shared_bytes) == 52 && offsetof(Block, dynamic_shared_bytes) == 56);
 static_assert(offsetof(Block, worker) == 60 && offsetof(Block, grid_id) == 64);
 static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 && offsetof(Gang, lanes) == 12);
-static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 && offsetof(Gang, barrier_threads) == 24);
+static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
+              offsetof(Gang, barrier_threads) == 24);
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
 static_assert(offsetof(Gang, reduction_out) == 40);
 

@@ -30,7 +30,8 @@ DenseSet<const BasicBlock*> suspending_blocks(Function& kernel) {
   DenseSet<const BasicBlock*> blocks;
   for (Instruction& instruction : instructions(kernel)) {
     const auto mark = mark_of(&instruction);
-    if (mark && (abi::info(*mark).kind == abi::MarkKind::block || mark == abi::Mark::nanosleep)) blocks.insert(instruction.getParent());
+    if (mark && (abi::info(*mark).kind == abi::MarkKind::block || mark == abi::Mark::nanosleep))
+      blocks.insert(instruction.getParent());
   }
   return blocks;
 }
@@ -52,7 +53,8 @@ void tidy(Function& gang, TargetMachine& target) {
   PassRunner(target).run(passes, gang);
 }
 
-GangFunctions make_gangs(Function& kernel, const Options& options, unsigned width, const DenseSet<const BasicBlock*>& suspending) {
+GangFunctions make_gangs(Function& kernel, const Options& options, unsigned width,
+                         const DenseSet<const BasicBlock*>& suspending) {
   GangFunctions gangs;
   gangs.full = new_gang(kernel, ".gang");
   if (width == 1) {
@@ -72,7 +74,8 @@ GangFunctions make_gangs(Function& kernel, const Options& options, unsigned widt
 void check(Module& module, const char* stage) {
   std::string problem;
   raw_string_ostream out(problem);
-  if (verifyModule(module, &out)) throw std::runtime_error(std::string("internal error: invalid code after ") + stage + ": " + problem);
+  if (verifyModule(module, &out))
+    throw std::runtime_error(std::string("internal error: invalid code after ") + stage + ": " + problem);
 }
 
 void optimise(Module& module, TargetMachine& target) {

@@ -54,7 +54,8 @@ void Divergence::run() {
 }
 
 Shape Divergence::shape(const Value* value) const {
-  if (const auto* constant = dyn_cast<ConstantInt>(value)) return Shape::uniform(constant_alignment(constant->getValue()));
+  if (const auto* constant = dyn_cast<ConstantInt>(value))
+    return Shape::uniform(constant_alignment(constant->getValue()));
   if (isa<Constant>(value) || isa<Argument>(value)) return Shape::uniform();
   return shapes_.lookup(value);
 }
@@ -89,7 +90,8 @@ Shape Divergence::evaluate(const Instruction& instruction) const {
     case Instruction::PtrToInt:
     case Instruction::IntToPtr: {
       Shape source = shape(instruction.getOperand(0));
-      if (source.is_strided()) return Shape::strided(wrap_to_width(source.stride, instruction.getType()), source.alignment, source.guarded);
+      if (source.is_strided())
+        return Shape::strided(wrap_to_width(source.stride, instruction.getType()), source.alignment, source.guarded);
       return source;
     }
     case Instruction::GetElementPtr: return evaluate_address(instruction);
@@ -175,7 +177,8 @@ Shape Divergence::evaluate_binary(const BinaryOperator& op) const {
                      a.alignment + static_cast<unsigned>(*constant));
     case Instruction::Or:
       if (cast<PossiblyDisjointInst>(op).isDisjoint()) return wrapped(a.stride + b.stride, low);
-      if (a.is_strided() && adds_without_carry(a) && b.is_uniform() && b.alignment >= a.alignment) return Shape::strided(a.stride, low);
+      if (a.is_strided() && adds_without_carry(a) && b.is_uniform() && b.alignment >= a.alignment)
+        return Shape::strided(a.stride, low);
       return all_uniform(op);
     case Instruction::And:
       if (a.is_uniform() && b.is_uniform()) return Shape::uniform(std::max(a.alignment, b.alignment));
@@ -201,7 +204,8 @@ Shape Divergence::evaluate_binary(const BinaryOperator& op) const {
 Shape Divergence::evaluate_extension(const CastInst& extension) const {
   const Shape source = shape(extension.getOperand(0));
   if (source.is_uniform()) return Shape::uniform(source.alignment);
-  if (!source.is_strided() || extension.getSrcTy()->isIntegerTy(1)) return source.is_strided() ? Shape::varying() : source;
+  if (!source.is_strided() || extension.getSrcTy()->isIntegerTy(1))
+    return source.is_strided() ? Shape::varying() : source;
   return Shape::strided(source.stride, source.alignment, source.guarded || !adds_without_carry(source));
 }
 
@@ -250,17 +254,35 @@ Shape Divergence::evaluate_call(const Instruction& instruction) const {
     case abi::Mark::laneid: return Shape::strided(1, gang);
     case abi::Mark::thread: {
       StructType* record = ThreadRecord::type(function_.getContext());
-      return Shape::strided(static_cast<std::int64_t>(function_.getDataLayout().getTypeAllocSize(record).getFixedValue()));
+      return Shape::strided(
+          static_cast<std::int64_t>(function_.getDataLayout().getTypeAllocSize(record).getFixedValue()));
     }
-    case abi::Mark::shfl_up: case abi::Mark::shfl_down: case abi::Mark::shfl_bfly: case abi::Mark::shfl_idx:
-    case abi::Mark::shfl_up_p: case abi::Mark::shfl_down_p: case abi::Mark::shfl_bfly_p: case abi::Mark::shfl_idx_p:
-    case abi::Mark::match_any_32: case abi::Mark::match_any_64:
+    case abi::Mark::shfl_up:
+    case abi::Mark::shfl_down:
+    case abi::Mark::shfl_bfly:
+    case abi::Mark::shfl_idx:
+    case abi::Mark::shfl_up_p:
+    case abi::Mark::shfl_down_p:
+    case abi::Mark::shfl_bfly_p:
+    case abi::Mark::shfl_idx_p:
+    case abi::Mark::match_any_32:
+    case abi::Mark::match_any_64:
     // Lanes that name different members get different results.
-    case abi::Mark::vote_all: case abi::Mark::vote_any: case abi::Mark::vote_uni: case abi::Mark::vote_ballot:
-    case abi::Mark::redux_add: case abi::Mark::redux_min_s: case abi::Mark::redux_max_s: case abi::Mark::redux_min_u:
-    case abi::Mark::redux_max_u: case abi::Mark::redux_and: case abi::Mark::redux_or: case abi::Mark::redux_xor: {
+    case abi::Mark::vote_all:
+    case abi::Mark::vote_any:
+    case abi::Mark::vote_uni:
+    case abi::Mark::vote_ballot:
+    case abi::Mark::redux_add:
+    case abi::Mark::redux_min_s:
+    case abi::Mark::redux_max_s:
+    case abi::Mark::redux_min_u:
+    case abi::Mark::redux_max_u:
+    case abi::Mark::redux_and:
+    case abi::Mark::redux_or:
+    case abi::Mark::redux_xor: {
       const auto& call = cast<CallInst>(instruction);
-      const bool exchanges_alike = abi::info(*mark).arguments.size() == 2 && *mark != abi::Mark::match_any_32 && *mark != abi::Mark::match_any_64;
+      const bool exchanges_alike = abi::info(*mark).arguments.size() == 2 && *mark != abi::Mark::match_any_32 &&
+                                   *mark != abi::Mark::match_any_64;
       if (exchanges_alike && shape(call.getArgOperand(1)).is_uniform()) return Shape::uniform();
       return Shape::varying();
     }
@@ -286,7 +308,8 @@ bool Divergence::find_divergent_branches() {
 
 // Blocks that lanes of `branch` can get to from one of its targets before they meet again at `stop`, within one
 // iteration of the loops around the branch.
-DenseSet<const BasicBlock*> Divergence::reach(const BasicBlock* from, const BasicBlock* branch, const BasicBlock* stop) const {
+DenseSet<const BasicBlock*> Divergence::reach(const BasicBlock* from, const BasicBlock* branch,
+                                              const BasicBlock* stop) const {
   DenseSet<const BasicBlock*> seen;
   SmallVector<const BasicBlock*, 16> work;
   const auto visit = [&](const BasicBlock* source, const BasicBlock* target) {

@@ -32,7 +32,13 @@ void count_up(IRBuilder<>& builder, Value* end, unsigned step, const char* name,
   Value* next = builder.CreateAdd(i, builder.getInt32(step), "", true, true);
   i->addIncoming(next, builder.GetInsertBlock());
   BasicBlock* behind = BasicBlock::Create(builder.getContext(), "behind", function);
-  builder.CreateCondBr(builder.CreateICmpULT(next, end), loop, behind);
+  BranchInst* again = builder.CreateCondBr(builder.CreateICmpULT(next, end), loop, behind);
+  // A gang's code is long enough as it is.
+  LLVMContext& context = builder.getContext();
+  MDNode* once = MDNode::get(context, MDString::get(context, "llvm.loop.unroll.disable"));
+  MDNode* properties = MDNode::getDistinct(context, {nullptr, once});
+  properties->replaceOperandWith(0, properties);
+  again->setMetadata(LLVMContext::MD_loop, properties);
   builder.SetInsertPoint(behind);
 }
 
@@ -80,7 +86,8 @@ void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, 
     });
   });
   Value* left = builder.CreateSub(threads, in_full);
-  when(builder.CreateIsNotNull(left), [&] { builder.CreateCall(gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
+  when(builder.CreateIsNotNull(left),
+       [&] { builder.CreateCall(gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
 }
 
 // ---- Coroutines --------------------------------------------------------------------------------
@@ -88,7 +95,12 @@ void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, 
 class CoroutineMaker {
  public:
   CoroutineMaker(Function& gang, abi::Shape shape, unsigned width)
-      : gang_(gang), context_(gang.getContext()), module_(gang.getParent()), builder_(context_), shape_(shape), width_(width) {}
+      : gang_(gang),
+        context_(gang.getContext()),
+        module_(gang.getParent()),
+        builder_(context_),
+        shape_(shape),
+        width_(width) {}
 
   Function* make() {
     auto* type = FunctionType::get(builder_.getPtrTy(), {builder_.getPtrTy()}, false);
@@ -106,14 +118,17 @@ class CoroutineMaker {
   }
 
  private:
-  Function* intrinsic(Intrinsic::ID id, ArrayRef<Type*> types = {}) { return Intrinsic::getDeclaration(module_, id, types); }
+  Function* intrinsic(Intrinsic::ID id, ArrayRef<Type*> types = {}) {
+    return Intrinsic::getDeclaration(module_, id, types);
+  }
 
   void begin() {
     builder_.SetInsertPoint(BasicBlock::Create(context_, "entry", ramp_));
     Value* null = ConstantPointerNull::get(builder_.getPtrTy());
     Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(64), null, null, null});
     Value* size = builder_.CreateCall(intrinsic(Intrinsic::coro_size, {builder_.getInt64Ty()}));
-    const FunctionCallee allocate = module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), builder_.getInt64Ty());
+    const FunctionCallee allocate =
+        module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), builder_.getInt64Ty());
     Value* memory = builder_.CreateCall(allocate, {size});
     frame_ = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
   }
@@ -145,13 +160,15 @@ class CoroutineMaker {
     builder_.SetInsertPoint(never);
     builder_.CreateUnreachable();
     builder_.SetInsertPoint(out_);
-    builder_.CreateCall(intrinsic(Intrinsic::coro_end), {frame_, builder_.getFalse(), ConstantTokenNone::get(context_)});
+    builder_.CreateCall(intrinsic(Intrinsic::coro_end),
+                        {frame_, builder_.getFalse(), ConstantTokenNone::get(context_)});
     builder_.CreateRet(frame_);
   }
 
   // Frames are never destroyed by code: the scheduler takes their memory back when the block is done.
   void suspend(BasicBlock* resumed, bool is_last) {
-    Value* state = builder_.CreateCall(intrinsic(Intrinsic::coro_suspend), {ConstantTokenNone::get(context_), builder_.getInt1(is_last)});
+    Value* state = builder_.CreateCall(intrinsic(Intrinsic::coro_suspend),
+                                       {ConstantTokenNone::get(context_), builder_.getInt1(is_last)});
     SwitchInst* way = builder_.CreateSwitch(state, out_, 2);
     way->addCase(builder_.getInt8(0), resumed);
     way->addCase(builder_.getInt8(1), out_);
@@ -161,7 +178,8 @@ class CoroutineMaker {
     SmallVector<CallInst*, 8> markers;
     for (Instruction& instruction : instructions(ramp_))
       if (auto* call = dyn_cast<CallInst>(&instruction))
-        if (const Function* callee = call->getCalledFunction(); callee && callee->getName() == kSuspendMarker) markers.push_back(call);
+        if (const Function* callee = call->getCalledFunction(); callee && callee->getName() == kSuspendMarker)
+          markers.push_back(call);
     for (CallInst* marker : markers) {
       BasicBlock* before = marker->getParent();
       BasicBlock* resumed = before->splitBasicBlock(marker, "resumed");

@@ -28,8 +28,10 @@ Layout::Layout(Function& function, const Divergence& divergence, const DenseSet<
     : function_(function), divergence_(divergence) {
   const Blocks late = blocks_that_lead_to(suspending);
   for (BasicBlock& block : function) {
-    const bool is_way_out = !late.contains(&block) && any_of(predecessors(&block), [&](auto* from) { return late.contains(from); });
-    const bool reached_apart = divergence.is_join(&block) || any_of(predecessors(&block), [&](auto* from) { return divergence.is_divergent(from); });
+    const bool is_way_out =
+        !late.contains(&block) && any_of(predecessors(&block), [&](auto* from) { return late.contains(from); });
+    const bool reached_apart = divergence.is_join(&block) ||
+                               any_of(predecessors(&block), [&](auto* from) { return divergence.is_divergent(from); });
     if (!is_way_out || !reached_apart) continue;
     must_own_mask_.insert(&block);
     ways_out_.push_back(&block);
@@ -131,7 +133,8 @@ class Level {
 
 }  // namespace
 
-void Layout::order_level(const Loop* level, BasicBlock* root, const Blocks& late, std::vector<BasicBlock*>& order) const {
+void Layout::order_level(const Loop* level, BasicBlock* root, const Blocks& late,
+                         std::vector<BasicBlock*>& order) const {
   Level nodes(divergence_, level, root, late);
   nodes.visit(root, [&](BasicBlock* node) {
     if (const Loop* inner = nodes.inner_loop(node)) {

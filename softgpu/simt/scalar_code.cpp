@@ -89,7 +89,9 @@ void expand_overflow_intrinsics(Function& kernel) {
     Value *a = overflow->getLHS(), *b = overflow->getRHS();
     const unsigned bits = a->getType()->getIntegerBitWidth();
     Type* wide = builder.getIntNTy(bits * 2);
-    const auto extend = [&](Value* v) { return overflow->isSigned() ? builder.CreateSExt(v, wide) : builder.CreateZExt(v, wide); };
+    const auto extend = [&](Value* v) {
+      return overflow->isSigned() ? builder.CreateSExt(v, wide) : builder.CreateZExt(v, wide);
+    };
     Value* exact = builder.CreateBinOp(overflow->getBinaryOp(), extend(a), extend(b));
     Value* narrow = builder.CreateTrunc(exact, a->getType());
     Value* overflows = builder.CreateICmpNE(extend(narrow), exact);
@@ -103,7 +105,8 @@ void expand_overflow_intrinsics(Function& kernel) {
 }
 
 FunctionPassManager scalar_passes() {
-  const auto control_flow = SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true).convertSwitchRangeToICmp(true);
+  const auto control_flow =
+      SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true).convertSwitchRangeToICmp(true);
   FunctionPassManager passes;
   passes.addPass(SROAPass(SROAOptions::ModifyCFG));
   passes.addPass(EarlyCSEPass(true));

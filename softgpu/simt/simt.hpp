@@ -15,7 +15,7 @@ namespace softgpu::simt {
 
 struct Options {
   abi::Shape shape = abi::Shape::general;
-  unsigned width = 0;                 // lanes of a gang; 0: choose by the kernel and the target
+  unsigned width = 0;  // lanes of a gang; 0: choose by the kernel and the target
   llvm::TargetMachine* target = nullptr;
 };
 
@@ -25,8 +25,8 @@ unsigned choose_width(llvm::Function& kernel, llvm::TargetMachine&);
 
 struct Result {
   unsigned width = 0;
-  bool suspends = false;              // entry point is a StartGang, else a RunBlock
-  std::uint64_t stack_bytes = 0;      // upper bound of what allocas need on the stack that runs a gang or block
+  bool suspends = false;          // entry point is a StartGang, else a RunBlock
+  std::uint64_t stack_bytes = 0;  // upper bound of what allocas need on the stack that runs a gang or block
 };
 
 // Optimises the scalar code, widens it, and leaves a module with one exported function: `entry_name`, of type

@@ -32,7 +32,8 @@ bool waits_for_others(const Instruction& instruction, const Loop& loop) {
   if (const auto* load = dyn_cast<LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
   if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction))
     return rmw->getOperation() == AtomicRMWInst::Xchg || leaves_memory_alone(*rmw);
-  if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) return loop.isLoopInvariant(exchange->getCompareOperand());
+  if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return loop.isLoopInvariant(exchange->getCompareOperand());
   return false;
 }
 
@@ -69,7 +70,8 @@ bool mark_spin_loops(Function& kernel) {
     for (BasicBlock* latch : latches) {
       IRBuilder<> builder(latch->getTerminator());
       const auto symbol = abi::info(abi::Mark::nanosleep).symbol;
-      FunctionCallee sleep = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy(), builder.getInt32Ty());
+      FunctionCallee sleep = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy(),
+                                                         builder.getInt32Ty());
       cast<Function>(sleep.getCallee())->setConvergent();
       builder.CreateCall(sleep, {builder.getInt32(0)});
     }

@@ -46,7 +46,8 @@ Value* wait_at_barrier(IRBuilder<>& builder, Mark mark, const BarrierSite& site)
   if (mark == Mark::barrier_arrive) {
     Module* module = builder.GetInsertBlock()->getModule();
     Type* i32 = builder.getInt32Ty();
-    const FunctionCallee arrive = module->getOrInsertFunction("softgpu_rt_barrier_arrive", builder.getVoidTy(), builder.getPtrTy(), i32, i32, i32);
+    const FunctionCallee arrive = module->getOrInsertFunction("softgpu_rt_barrier_arrive", builder.getVoidTy(),
+                                                              builder.getPtrTy(), i32, i32, i32);
     builder.CreateCall(arrive, {site.gang, site.id, site.threads, site.arrived});
     return nullptr;
   }
@@ -69,7 +70,8 @@ void report_divergent_barrier(IRBuilder<>& builder, const CallInst& barrier) {
   if (const MDNode* node = barrier.getMetadata("softgpu.line"))
     if (const auto* constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(0))) line = constant->getZExtValue();
   Module* module = builder.GetInsertBlock()->getModule();
-  const FunctionCallee report = module->getOrInsertFunction("softgpu_rt_divergent_barrier", builder.getVoidTy(), builder.getInt32Ty());
+  const FunctionCallee report =
+      module->getOrInsertFunction("softgpu_rt_divergent_barrier", builder.getVoidTy(), builder.getInt32Ty());
   CallInst* call = builder.CreateCall(report, {builder.getInt32(static_cast<std::uint32_t>(line))});
   call->setDoesNotReturn();
 }

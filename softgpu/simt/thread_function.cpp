@@ -22,7 +22,8 @@ FunctionType* with_thread(FunctionType* type) {
 }
 
 Function* clone_with_thread(Function& original) {
-  Function* copy = Function::Create(with_thread(original.getFunctionType()), original.getLinkage(), "", original.getParent());
+  Function* copy =
+      Function::Create(with_thread(original.getFunctionType()), original.getLinkage(), "", original.getParent());
   copy->takeName(&original);
   ValueToValueMapTy mapped;
   for (Argument& argument : original.args()) mapped[&argument] = copy->getArg(argument.getArgNo() + 1);
@@ -35,8 +36,9 @@ Function* clone_with_thread(Function& original) {
 
 [[noreturn]] void refuse(const Function& function, abi::Mark mark) {
   const std::string_view symbol = abi::info(mark).symbol;
-  throw std::runtime_error("function '" + function.getName().str() + "' is recursive or called through a pointer and uses '" +
-                           std::string(symbol.substr(symbol.find('.') + 1)) + "': threads can't wait for each other in such a function");
+  throw std::runtime_error(
+      "function '" + function.getName().str() + "' is recursive or called through a pointer and uses '" +
+      std::string(symbol.substr(symbol.find('.') + 1)) + "': threads can't wait for each other in such a function");
 }
 
 void replace_marks(Function& function) {
@@ -48,7 +50,9 @@ void replace_marks(Function& function) {
     const abi::Mark mark = *mark_of(call);
     IRBuilder<> builder(call);
     switch (abi::info(mark).kind) {
-      case abi::MarkKind::query: call->replaceAllUsesWith(query_in_called_function(builder, function.getArg(0), mark)); break;
+      case abi::MarkKind::query:
+        call->replaceAllUsesWith(query_in_called_function(builder, function.getArg(0), mark));
+        break;
       case abi::MarkKind::clock: call->replaceAllUsesWith(read_clock(builder, mark)); break;
       case abi::MarkKind::control:
         if (mark != abi::Mark::nanosleep) refuse(function, mark);

@@ -24,8 +24,10 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
     case MarkKind::query: return values.base(mark);
     case MarkKind::clock: return read_clock(builder, mark);
     case MarkKind::block: {
-      Value* predicate = call.arg_size() == 3 ? builder.CreateZExt(call.getArgOperand(2), builder.getInt32Ty()) : nullptr;
-      return wait_at_barrier(builder, mark, {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
+      Value* predicate =
+          call.arg_size() == 3 ? builder.CreateZExt(call.getArgOperand(2), builder.getInt32Ty()) : nullptr;
+      return wait_at_barrier(builder, mark,
+                             {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
     }
     case MarkKind::control:
       if (mark == Mark::nanosleep) yield(builder, gang);

@@ -19,7 +19,8 @@ FunctionType* GangArguments::type(LLVMContext& context) {
 }
 
 GangArguments GangArguments::of(Function& gang) {
-  return {gang.getArg(0), gang.getArg(1), gang.getArg(2), gang.getArg(3), gang.getArg(4), gang.getArg(5), gang.getArg(6)};
+  return {gang.getArg(0), gang.getArg(1), gang.getArg(2), gang.getArg(3),
+          gang.getArg(4), gang.getArg(5), gang.getArg(6)};
 }
 
 Value* load_block_field(IRBuilder<>& builder, Value* block, std::size_t offset, Type* type) {
@@ -115,7 +116,9 @@ Value* ThreadValues::make_threads() {
   AllocaInst* records = builder_.CreateAlloca(type, builder_.getInt32(width_), "threads");
   for (unsigned lane = 0; lane < width_; ++lane) {
     Value* record = builder_.CreateConstInBoundsGEP1_32(type, records, lane);
-    const auto put = [&](unsigned field, Value* value) { builder_.CreateStore(value, builder_.CreateStructGEP(type, record, field)); };
+    const auto put = [&](unsigned field, Value* value) {
+      builder_.CreateStore(value, builder_.CreateStructGEP(type, record, field));
+    };
     const auto coordinate = [&](Mark mark) -> Value* {
       if (shape_ == abi::Shape::general && width_ > 1) return builder_.CreateExtractElement(vector(mark), lane);
       return mark == Mark::tid_x ? builder_.CreateAdd(base(mark), builder_.getInt32(lane)) : base(mark);

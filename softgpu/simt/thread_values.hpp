@@ -10,10 +10,10 @@ namespace softgpu::simt {
 
 // The parameters of every gang function this compiler makes.
 struct GangArguments {
-  llvm::Value *block, *gang;      // abi::Block*, abi::Gang* (null where no gang can suspend)
-  llvm::Value *first;             // linear index of lane 0
-  llvm::Value *x, *y, *z;         // %tid of lane 0
-  llvm::Value *lanes;             // threads in the gang
+  llvm::Value *block, *gang;  // abi::Block*, abi::Gang* (null where no gang can suspend)
+  llvm::Value* first;         // linear index of lane 0
+  llvm::Value *x, *y, *z;     // %tid of lane 0
+  llvm::Value* lanes;         // threads in the gang
 
   static llvm::FunctionType* type(llvm::LLVMContext&);
   static GangArguments of(llvm::Function& gang);

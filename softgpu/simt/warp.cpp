@@ -13,14 +13,23 @@ void Widener::emit_warp(CallInst& original, Mark mark) {
     if (shape(&original).has_base())
       define(original, {value, nullptr, nullptr});
     else
-      define(original, {nullptr, value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(options_.width, value), nullptr});
+      define(original,
+             {nullptr, value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(options_.width, value),
+              nullptr});
   };
   switch (mark) {
     case Mark::warp_sync: return;  // the lanes that run are always in step
     case Mark::activemask: return put(mask_bits(lanes_on()));
-    case Mark::vote_all: case Mark::vote_any: case Mark::vote_uni: case Mark::vote_ballot: return put(vote(original, mark));
-    case Mark::match_any_32: case Mark::match_any_64: return put(match(original));
-    case Mark::shfl_up: case Mark::shfl_down: case Mark::shfl_bfly: case Mark::shfl_idx: return put(shuffle(original, mark, false));
+    case Mark::vote_all:
+    case Mark::vote_any:
+    case Mark::vote_uni:
+    case Mark::vote_ballot: return put(vote(original, mark));
+    case Mark::match_any_32:
+    case Mark::match_any_64: return put(match(original));
+    case Mark::shfl_up:
+    case Mark::shfl_down:
+    case Mark::shfl_bfly:
+    case Mark::shfl_idx: return put(shuffle(original, mark, false));
     case Mark::shfl_up_p: return put(shuffle(original, Mark::shfl_up, true));
     case Mark::shfl_down_p: return put(shuffle(original, Mark::shfl_down, true));
     case Mark::shfl_bfly_p: return put(shuffle(original, Mark::shfl_bfly, true));
@@ -128,11 +137,23 @@ Value* Widener::reduce(CallInst& original, Mark mark) {
     case Mark::redux_add: reduction = Intrinsic::vector_reduce_add; break;
     case Mark::redux_or: reduction = Intrinsic::vector_reduce_or; break;
     case Mark::redux_xor: reduction = Intrinsic::vector_reduce_xor; break;
-    case Mark::redux_and: reduction = Intrinsic::vector_reduce_and; identity = ~0U; break;
-    case Mark::redux_max_s: reduction = Intrinsic::vector_reduce_smax; identity = 0x80000000U; break;
-    case Mark::redux_min_s: reduction = Intrinsic::vector_reduce_smin; identity = 0x7fffffffU; break;
+    case Mark::redux_and:
+      reduction = Intrinsic::vector_reduce_and;
+      identity = ~0U;
+      break;
+    case Mark::redux_max_s:
+      reduction = Intrinsic::vector_reduce_smax;
+      identity = 0x80000000U;
+      break;
+    case Mark::redux_min_s:
+      reduction = Intrinsic::vector_reduce_smin;
+      identity = 0x7fffffffU;
+      break;
     case Mark::redux_max_u: reduction = Intrinsic::vector_reduce_umax; break;
-    case Mark::redux_min_u: reduction = Intrinsic::vector_reduce_umin; identity = ~0U; break;
+    case Mark::redux_min_u:
+      reduction = Intrinsic::vector_reduce_umin;
+      identity = ~0U;
+      break;
     default: throw std::logic_error("not a reduction over the warp: " + std::string(abi::info(mark).symbol));
   }
   Value* values = vector_of(original.getArgOperand(0));
@@ -140,14 +161,16 @@ Value* Widener::reduce(CallInst& original, Mark mark) {
   const auto over = [&](Value* members) {
     Value* chosen = builder_.CreateBitCast(members, wide(builder_.getInt1Ty()));
     chosen = both(mask_, chosen);
-    return builder_.CreateUnaryIntrinsic(reduction, builder_.CreateSelect(chosen, values, ConstantInt::get(values->getType(), identity)));
+    return builder_.CreateUnaryIntrinsic(
+        reduction, builder_.CreateSelect(chosen, values, ConstantInt::get(values->getType(), identity)));
   };
   if (shape(members_value).is_uniform()) return over(base_of(members_value));
   Value* members = vector_of(members_value);
   AllocaInst* result = new_slot(values->getType(), "reduced");
   for_each_lane(lanes_on(), [&](Value* lane) {
     Value* own = over(builder_.CreateExtractElement(members, lane));
-    builder_.CreateStore(builder_.CreateInsertElement(builder_.CreateLoad(values->getType(), result), own, lane), result);
+    builder_.CreateStore(builder_.CreateInsertElement(builder_.CreateLoad(values->getType(), result), own, lane),
+                         result);
   });
   return builder_.CreateLoad(values->getType(), result);
 }

@@ -4,13 +4,15 @@
 
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/CFG.h"
+#include "llvm/IR/MDBuilder.h"
 #include "softgpu/simt/marks.hpp"
 
 namespace softgpu::simt {
 
 using namespace llvm;
 
-Widener::Widener(Function& thread, Function& gang, const Divergence& divergence, const Layout& layout, const Options& options)
+Widener::Widener(Function& thread, Function& gang, const Divergence& divergence, const Layout& layout,
+                 const Options& options)
     : thread_(thread),
       gang_(gang),
       divergence_(divergence),
@@ -25,7 +27,8 @@ Widener::Widener(Function& thread, Function& gang, const Divergence& divergence,
 void Widener::run() {
   make_entry();
   make_slots();
-  for (const BlockPlan& plan : layout_.blocks()) starts_[plan.block] = BasicBlock::Create(context_, plan.block->getName(), &gang_);
+  for (const BlockPlan& plan : layout_.blocks())
+    starts_[plan.block] = BasicBlock::Create(context_, plan.block->getName(), &gang_);
   for (const BlockPlan& plan : layout_.blocks()) emit_block(plan);
   entry_builder_.CreateBr(starts_[&thread_.getEntryBlock()]);
 }
@@ -234,7 +237,8 @@ Value* Widener::add_lane_offsets(Value* base, std::int64_t stride) {
   SmallVector<Constant*, 32> offsets;
   for (unsigned lane = 0; lane < options_.width; ++lane)
     offsets.push_back(ConstantInt::get(element, static_cast<std::uint64_t>(stride) * lane, true));
-  if (base->getType()->isPointerTy()) return builder_.CreateGEP(builder_.getInt8Ty(), splat, ConstantVector::get(offsets));
+  if (base->getType()->isPointerTy())
+    return builder_.CreateGEP(builder_.getInt8Ty(), splat, ConstantVector::get(offsets));
   return builder_.CreateAdd(splat, ConstantVector::get(offsets));
 }
 
@@ -262,7 +266,8 @@ void Widener::emit_instruction(Instruction& original) {
     case Instruction::ExtractValue: {
       auto& extract = cast<ExtractValueInst>(original);
       Value* aggregate = extract.getAggregateOperand();
-      define(original, {nullptr, extract.getIndices()[0] == 0 ? local_[aggregate].vector : success_[aggregate], nullptr});
+      define(original,
+             {nullptr, extract.getIndices()[0] == 0 ? local_[aggregate].vector : success_[aggregate], nullptr});
       return;
     }
     default: break;
@@ -276,7 +281,8 @@ void Widener::emit_at_lane_0(Instruction& original) {
   const Shape s = shape(&original);
   Instruction* copy = original.clone();
   for (Use& operand : copy->operands()) operand.set(base_of(operand.get()));
-  if (s.is_strided() || any_of(original.operands(), [&](Value* v) { return shape(v).is_strided(); })) copy->dropPoisonGeneratingFlags();
+  if (s.is_strided() || any_of(original.operands(), [&](Value* v) { return shape(v).is_strided(); }))
+    copy->dropPoisonGeneratingFlags();
   builder_.Insert(copy, original.getName());
   Wide value{copy, nullptr, nullptr};
   if (s.guarded) {
@@ -321,7 +327,8 @@ Value* Widener::widen_operation(Instruction& original) {
   if (auto* gep = dyn_cast<GetElementPtrInst>(&original)) {
     SmallVector<Value*, 4> indices;
     for (Value* index : gep->indices()) indices.push_back(isa<Constant>(index) ? index : vector_of(index));
-    return builder_.CreateGEP(gep->getSourceElementType(), vector_of(gep->getPointerOperand()), indices, original.getName());
+    return builder_.CreateGEP(gep->getSourceElementType(), vector_of(gep->getPointerOperand()), indices,
+                              original.getName());
   }
   Instruction* copy = original.clone();
   for (Use& operand : copy->operands()) operand.set(vector_of(operand.get()));
@@ -357,7 +364,7 @@ void Widener::branch(Value* condition, const std::function<void()>& then, const 
   BasicBlock* yes = BasicBlock::Create(context_, "then", &gang_);
   BasicBlock* no = BasicBlock::Create(context_, "else", &gang_);
   BasicBlock* behind = BasicBlock::Create(context_, "behind", &gang_);
-  builder_.CreateCondBr(condition, yes, no);
+  builder_.CreateCondBr(condition, yes, no, MDBuilder(context_).createLikelyBranchWeights());
   builder_.SetInsertPoint(yes);
   then();
   builder_.CreateBr(behind);

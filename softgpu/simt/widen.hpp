@@ -97,12 +97,12 @@ class Widener {
   llvm::Value* permute(llvm::Value* vector, llvm::Value* lanes);
 
   // Masks.
-  llvm::Value* lanes_on();                        // the current mask as a vector, also when all lanes are on
-  llvm::Value* mask_bits(llvm::Value* mask);      // as an integer of `width` bits
+  llvm::Value* lanes_on();                    // the current mask as a vector, also when all lanes are on
+  llvm::Value* mask_bits(llvm::Value* mask);  // as an integer of `width` bits
   llvm::Value* any(llvm::Value* mask);
   llvm::Value* all(llvm::Value* mask);
   llvm::Value* both(llvm::Value* mask, llvm::Value* condition);
-  // Emits `then` under the condition and `otherwise` else, and goes on behind both.
+  // Emits `then` under the condition, which mostly holds, and `otherwise` else, and goes on behind both.
   void branch(llvm::Value* condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   llvm::AllocaInst* new_slot(llvm::Type*, const llvm::Twine& name);
 
@@ -121,11 +121,11 @@ class Widener {
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> arriving_, running_;  // masks of blocks that own one
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> gone_;  // lanes that have passed one of Layout::ways_out()
   llvm::DenseMap<const llvm::Value*, Slots> slots_;
-  llvm::DenseMap<const llvm::Value*, Wide> local_;     // values known in the block being emitted
+  llvm::DenseMap<const llvm::Value*, Wide> local_;            // values known in the block being emitted
   llvm::DenseMap<const llvm::Value*, llvm::Value*> success_;  // of cmpxchg, next to the loaded value
-  llvm::BasicBlock* source_ = nullptr;                 // the thread's block being emitted
-  llvm::Value* entry_mask_ = nullptr;                  // null: all lanes
-  llvm::Value* mask_ = nullptr;                        // of the block being emitted; null: all lanes
+  llvm::BasicBlock* source_ = nullptr;                        // the thread's block being emitted
+  llvm::Value* entry_mask_ = nullptr;                         // null: all lanes
+  llvm::Value* mask_ = nullptr;                               // of the block being emitted; null: all lanes
 };
 
 }  // namespace softgpu::simt

@@ -30,7 +30,8 @@ void Widener::emit_intrinsic(IntrinsicInst& original) {
   if (isVectorIntrinsicWithOverloadTypeAtArg(id, -1)) overloads.push_back(wide(original.getType()));
   for (const auto& [i, argument] : enumerate(original.args())) {
     const auto position = static_cast<int>(i);
-    arguments.push_back(isVectorIntrinsicWithScalarOpAtArg(id, static_cast<unsigned>(position)) ? base_of(argument) : vector_of(argument));
+    arguments.push_back(isVectorIntrinsicWithScalarOpAtArg(id, static_cast<unsigned>(position)) ? base_of(argument)
+                                                                                                : vector_of(argument));
     if (isVectorIntrinsicWithOverloadTypeAtArg(id, position)) overloads.push_back(arguments.back()->getType());
   }
   Function* vector_form = Intrinsic::getDeclaration(gang_.getParent(), id, overloads);
@@ -83,7 +84,8 @@ Value* Widener::in_lane(Value* original, Value* lane) {
     Value* base = base_of(original);
     const bool is_pointer = base->getType()->isPointerTy();
     Type* type = is_pointer ? builder_.getInt64Ty() : base->getType();
-    Value* offset = builder_.CreateMul(builder_.CreateZExtOrTrunc(lane, type), ConstantInt::get(type, static_cast<std::uint64_t>(s.stride), true));
+    Value* offset = builder_.CreateMul(builder_.CreateZExtOrTrunc(lane, type),
+                                       ConstantInt::get(type, static_cast<std::uint64_t>(s.stride), true));
     return is_pointer ? builder_.CreateGEP(builder_.getInt8Ty(), base, offset) : builder_.CreateAdd(base, offset);
   }
   return builder_.CreateExtractElement(vector_of(original), lane);
@@ -133,13 +135,16 @@ void Widener::emit_lane_by_lane(Instruction& original) {
 void Widener::emit_barrier(CallInst& original, Mark mark) {
   // Lanes that wait for nobody any more don't count; lanes that are elsewhere must not exist.
   Value* live = entry_mask_ ? entry_mask_ : Constant::getAllOnesValue(wide(builder_.getInt1Ty()));
-  for (const BasicBlock* block : layout_.ways_out()) live = builder_.CreateAnd(live, builder_.CreateNot(builder_.CreateLoad(live->getType(), gone_[block])));
+  for (const BasicBlock* block : layout_.ways_out())
+    live = builder_.CreateAnd(live, builder_.CreateNot(builder_.CreateLoad(live->getType(), gone_[block])));
   Value* here = mask_bits(lanes_on());
   if (mask_) {
     Value* together = builder_.CreateICmpEQ(here, mask_bits(live));
     branch(together, [] {}, [&] { report_divergent_barrier(builder_, original); });
   }
-  Value* arrived = builder_.CreateZExtOrTrunc(builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(here, builder_.getInt64Ty())), builder_.getInt32Ty());
+  Value* arrived = builder_.CreateZExtOrTrunc(
+      builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(here, builder_.getInt64Ty())),
+      builder_.getInt32Ty());
   const auto uniform = [&](unsigned i) -> Value* {
     Value* argument = original.getArgOperand(i);
     if (shape(argument).is_uniform()) return base_of(argument);
@@ -151,7 +156,8 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
   if (abi::info(mark).arguments.size() == 3) {
     Value* true_lanes = mask_bits(both(mask_, vector_of(original.getArgOperand(2))));
     site.true_predicates = builder_.CreateZExtOrTrunc(
-        builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(true_lanes, builder_.getInt64Ty())), builder_.getInt32Ty());
+        builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(true_lanes, builder_.getInt64Ty())),
+        builder_.getInt32Ty());
   }
   Value* result = wait_at_barrier(builder_, mark, site);
   if (result) define(original, {result, nullptr, nullptr});

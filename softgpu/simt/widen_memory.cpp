@@ -44,16 +44,18 @@ Value* Widener::load_strided(LoadInst& original) {
   Type* type = original.getType();
   Value* addresses = nullptr;
   const auto gather = [&] {
-    return builder_.CreateMaskedGather(wide(type), addresses, original.getAlign(), lanes_on(), PoisonValue::get(wide(type)), original.getName());
+    return builder_.CreateMaskedGather(wide(type), addresses, original.getAlign(), lanes_on(),
+                                       PoisonValue::get(wide(type)), original.getName());
   };
   if (!is_contiguous(address, type)) {
     const DataLayout& layout = thread_.getDataLayout();
     const auto size = static_cast<std::int64_t>(layout.getTypeStoreSize(type).getFixedValue());
-    const bool near = address.is_strided() && !address.guarded && layout.typeSizeEqualsStoreSize(type) && address.stride > 0 &&
-                      address.stride % size == 0 && address.stride / size <= kMaxStrideInElements;
+    const bool near = address.is_strided() && !address.guarded && layout.typeSizeEqualsStoreSize(type) &&
+                      address.stride > 0 && address.stride % size == 0 && address.stride / size <= kMaxStrideInElements;
     addresses = vector_of(pointer);
     if (!near) return gather();
-    // All elements between the first and the last lane's, of which every n-th is kept. Reads no page that no lane reads.
+    // All elements between the first and the last lane's, of which every n-th is kept. Reads no page that no lane
+    // reads.
     const auto step = static_cast<unsigned>(address.stride / size);
     Value* base = base_of(pointer);
     const auto load_and_pick = [&]() -> Value* {
@@ -65,7 +67,9 @@ Value* Widener::load_strided(LoadInst& original) {
     };
     if (!mask_) return load_and_pick();
     AllocaInst* result = new_slot(wide(type), original.getName());
-    branch(all(mask_), [&] { builder_.CreateStore(load_and_pick(), result); }, [&] { builder_.CreateStore(gather(), result); });
+    branch(
+        all(mask_), [&] { builder_.CreateStore(load_and_pick(), result); },
+        [&] { builder_.CreateStore(gather(), result); });
     return builder_.CreateLoad(wide(type), result);
   }
   Value* base = base_of(pointer);
@@ -81,7 +85,8 @@ Value* Widener::load_strided(LoadInst& original) {
 
 Value* Widener::load_contiguous(Type* type, Value* address, LoadInst& like, Value* mask) {
   if (mask)
-    return builder_.CreateMaskedLoad(wide(type), address, like.getAlign(), mask, PoisonValue::get(wide(type)), like.getName());
+    return builder_.CreateMaskedLoad(wide(type), address, like.getAlign(), mask, PoisonValue::get(wide(type)),
+                                     like.getName());
   LoadInst* load = builder_.CreateAlignedLoad(wide(type), address, like.getAlign(), like.getName());
   load->copyMetadata(like, {LLVMContext::MD_invariant_load, LLVMContext::MD_nontemporal});
   return load;
@@ -151,10 +156,22 @@ bool Widener::emit_reduced_atomic(AtomicRMWInst& original) {
   Value* identity = nullptr;
   Intrinsic::ID reduction = Intrinsic::not_intrinsic;
   switch (original.getOperation()) {
-    case AtomicRMWInst::Add: reduction = Intrinsic::vector_reduce_add; identity = Constant::getNullValue(type); break;
-    case AtomicRMWInst::Or: reduction = Intrinsic::vector_reduce_or; identity = Constant::getNullValue(type); break;
-    case AtomicRMWInst::Xor: reduction = Intrinsic::vector_reduce_xor; identity = Constant::getNullValue(type); break;
-    case AtomicRMWInst::And: reduction = Intrinsic::vector_reduce_and; identity = Constant::getAllOnesValue(type); break;
+    case AtomicRMWInst::Add:
+      reduction = Intrinsic::vector_reduce_add;
+      identity = Constant::getNullValue(type);
+      break;
+    case AtomicRMWInst::Or:
+      reduction = Intrinsic::vector_reduce_or;
+      identity = Constant::getNullValue(type);
+      break;
+    case AtomicRMWInst::Xor:
+      reduction = Intrinsic::vector_reduce_xor;
+      identity = Constant::getNullValue(type);
+      break;
+    case AtomicRMWInst::And:
+      reduction = Intrinsic::vector_reduce_and;
+      identity = Constant::getAllOnesValue(type);
+      break;
     case AtomicRMWInst::Max: reduction = Intrinsic::vector_reduce_smax; break;
     case AtomicRMWInst::Min: reduction = Intrinsic::vector_reduce_smin; break;
     case AtomicRMWInst::UMax: reduction = Intrinsic::vector_reduce_umax; break;

@@ -29,7 +29,9 @@ unsigned vector_lanes(const TargetMachine& target) {
 
 unsigned choose_width(Function& kernel, TargetMachine& target) {
   prepare_scalar_code(kernel, target);
-  if (any_mark(kernel, [](abi::Mark mark, Instruction&) { return abi::info(mark).kind == abi::MarkKind::warp && mark != abi::Mark::warp_sync; }))
+  if (any_mark(kernel, [](abi::Mark mark, Instruction&) {
+        return abi::info(mark).kind == abi::MarkKind::warp && mark != abi::Mark::warp_sync;
+      }))
     return kWarp;
   // Lanes that wait for a lane of their own gang would wait for ever if they ran in step.
   if (kernel.hasFnAttribute(kSpins)) return 1;

@@ -26,11 +26,16 @@ TEST(Barriers, WritesBeforeAreSeenBehind) {
   for (const unsigned width : {1U, 8U, 16U, 32U})
     for (const unsigned threads : {64U, 100U, 5U}) {
       std::vector<std::uint32_t> out(2 * threads);
-      const Ran ran = run(text, {.width = width, .block = {threads, 1, 1}, .grid = {2, 1, 1}, .params = {address(out)}, .shared_bytes = 4 * threads});
+      const Ran ran = run(text, {.width = width,
+                                 .block = {threads, 1, 1},
+                                 .grid = {2, 1, 1},
+                                 .params = {address(out)},
+                                 .shared_bytes = 4 * threads});
       EXPECT_TRUE(ran.suspends);
       EXPECT_FALSE(ran.deadlock);
       for (unsigned b = 0; b < 2; ++b)
-        for (unsigned t = 0; t < threads; ++t) ASSERT_EQ(out[b * threads + t], b * threads + threads - 1 - t) << width << " lanes";
+        for (unsigned t = 0; t < threads; ++t)
+          ASSERT_EQ(out[b * threads + t], b * threads + threads - 1 - t) << width << " lanes";
     }
 }
 
@@ -126,7 +131,8 @@ end:
 )");
   for (const unsigned width : {1U, 8U, 16U}) {
     std::vector<std::uint32_t> in(64, 5), out(64);
-    const Ran ran = run(text, {.width = width, .block = {64, 1, 1}, .params = {address(in), address(out)}, .shared_bytes = 256});
+    const Ran ran =
+        run(text, {.width = width, .block = {64, 1, 1}, .params = {address(in), address(out)}, .shared_bytes = 256});
     EXPECT_FALSE(ran.divergent_barrier);
     for (const std::uint32_t v : out) EXPECT_EQ(v, 10U);
   }
@@ -134,9 +140,10 @@ end:
 
 // Lanes of one warp at two different barriers.
 TEST(Barriers, PartOfAWarpAtABarrierIsReported) {
-  const std::string text = kernel(1, std::string("  %some = icmp ult i32 %tx, 3\n  br i1 %some, label %few, label %many\nfew:\n") + kBarrier +
-                                         "  store i32 1, ptr %a0\n  br label %end\nmany:\n" + kBarrier +
-                                         "  store i32 2, ptr %a0\n  br label %end\nend:\n  ret void\n");
+  const std::string text =
+      kernel(1, std::string("  %some = icmp ult i32 %tx, 3\n  br i1 %some, label %few, label %many\nfew:\n") +
+                    kBarrier + "  store i32 1, ptr %a0\n  br label %end\nmany:\n" + kBarrier +
+                    "  store i32 2, ptr %a0\n  br label %end\nend:\n  ret void\n");
   std::vector<std::uint32_t> out(1);
   EXPECT_TRUE(run(text, {.width = 8, .block = {32, 1, 1}, .params = {address(out)}}).divergent_barrier);
 }

@@ -15,8 +15,10 @@ class DivergenceTest : public testing::Test {
  protected:
   void analyse(const std::string& body, abi::Shape shape = abi::Shape::rows, unsigned width = 16) {
     const std::string text =
-        "declare i32 @softgpu.tid_x() memory(none)\ndeclare i32 @softgpu.ntid_x() memory(none)\ndeclare i32 @softgpu.ctaid_x() memory(none)\n"
-        "define void @kernel(i32 %u, ptr %p) {\nentry:\n  %tx = call i32 @softgpu.tid_x()\n  %nx = call i32 @softgpu.ntid_x()\n"
+        "declare i32 @softgpu.tid_x() memory(none)\ndeclare i32 @softgpu.ntid_x() memory(none)\ndeclare i32 "
+        "@softgpu.ctaid_x() memory(none)\n"
+        "define void @kernel(i32 %u, ptr %p) {\nentry:\n  %tx = call i32 @softgpu.tid_x()\n  %nx = call i32 "
+        "@softgpu.ntid_x()\n"
         "  %bx = call i32 @softgpu.ctaid_x()\n" +
         body + "}\n";
     llvm::SMDiagnostic problem;
@@ -57,7 +59,8 @@ TEST_F(DivergenceTest, StridesFollowArithmetic) {
   ret void
 )");
   EXPECT_EQ(shape("i").stride, 1);
-  EXPECT_EQ(shape("wide"), Shape::strided(1, 4, false)) << "a block's first thread is a multiple of the gang: nothing can wrap";
+  EXPECT_EQ(shape("wide"), Shape::strided(1, 4, false))
+      << "a block's first thread is a multiple of the gang: nothing can wrap";
   EXPECT_EQ(shape("bytes").stride, 4);
   EXPECT_TRUE(shape("wide2").guarded) << "an unknown offset may make the index wrap";
   EXPECT_EQ(shape("back").stride, -1);

@@ -42,7 +42,8 @@ std::string declarations() {
   std::string text;
   for (const abi::MarkInfo& mark : abi::kMarks) {
     text += std::string("declare ") + llvm_type(mark.result) + " @" + std::string(mark.symbol) + "(";
-    for (std::size_t i = 0; i < mark.arguments.size(); ++i) text += std::string(i ? ", " : "") + llvm_type(mark.arguments[i]);
+    for (std::size_t i = 0; i < mark.arguments.size(); ++i)
+      text += std::string(i ? ", " : "") + llvm_type(mark.arguments[i]);
     const bool query = mark.kind == abi::MarkKind::query;
     text += query ? ") memory(none) nounwind\n" : ") convergent nounwind\n";
   }

@@ -22,7 +22,7 @@ struct Ran {
   bool suspends = false;
   bool divergent_barrier = false;  // the kernel was stopped for one
   bool deadlock = false;
-  std::string code;                // the optimised IR
+  std::string code;  // the optimised IR
 };
 
 // The text of a kernel's body (`define void @kernel() { ... }` and what else it needs); marked functions and runtime

@@ -26,12 +26,15 @@ class ProgramWriter {
     kernel << "define void @kernel() {\nentry:\n";
     for (unsigned v = 0; v < kVariables; ++v) kernel << "  %v" << v << " = alloca i32\n";
     for (unsigned c = 0; c < counters_; ++c) kernel << "  %c" << c << " = alloca i32\n";
-    kernel << "  %params = call ptr @softgpu.params()\n"
-              "  %in = load ptr, ptr %params\n  %outp = getelementptr i8, ptr %params, i64 8\n  %out = load ptr, ptr %outp\n"
-              "  %tx = call i32 @softgpu.tid_x()\n  %ty = call i32 @softgpu.tid_y()\n  %nx = call i32 @softgpu.ntid_x()\n"
-              "  %bx = call i32 @softgpu.ctaid_x()\n"
-              "  %row = mul i32 %ty, %nx\n  %id = add i32 %row, %tx\n  %id64 = zext i32 %id to i64\n"
-              "  %base = mul i64 %id64, " << kVariables * 4 << "\n  %mine = getelementptr i8, ptr %out, i64 %base\n";
+    kernel
+        << "  %params = call ptr @softgpu.params()\n"
+           "  %in = load ptr, ptr %params\n  %outp = getelementptr i8, ptr %params, i64 8\n  %out = load ptr, ptr "
+           "%outp\n"
+           "  %tx = call i32 @softgpu.tid_x()\n  %ty = call i32 @softgpu.tid_y()\n  %nx = call i32 @softgpu.ntid_x()\n"
+           "  %bx = call i32 @softgpu.ctaid_x()\n"
+           "  %row = mul i32 %ty, %nx\n  %id = add i32 %row, %tx\n  %id64 = zext i32 %id to i64\n"
+           "  %base = mul i64 %id64, "
+        << kVariables * 4 << "\n  %mine = getelementptr i8, ptr %out, i64 %base\n";
     for (unsigned v = 0; v < kVariables; ++v) {
       const char* start[] = {"%tx", "%bx", "7", "%id", "%ty"};
       kernel << "  store i32 " << start[v] << ", ptr %v" << v << "\n";
@@ -63,8 +66,9 @@ class ProgramWriter {
     std::string a = operand(), b = operand(), result = fresh("e");
     if (pick(5) == 0) {
       const std::string masked = fresh("i"), wide = fresh("w"), address = fresh("a");
-      body_ << "  " << masked << " = and i32 " << a << ", " << kInputs - 1 << "\n  " << wide << " = zext i32 " << masked << " to i64\n  "
-            << address << " = getelementptr i32, ptr %in, i64 " << wide << "\n  " << result << " = load i32, ptr " << address << "\n";
+      body_ << "  " << masked << " = and i32 " << a << ", " << kInputs - 1 << "\n  " << wide << " = zext i32 " << masked
+            << " to i64\n  " << address << " = getelementptr i32, ptr %in, i64 " << wide << "\n  " << result
+            << " = load i32, ptr " << address << "\n";
       return result;
     }
     body_ << "  " << result << " = " << operations[pick(6)] << " i32 " << a << ", " << b << "\n";
@@ -73,17 +77,20 @@ class ProgramWriter {
   std::string condition() {
     const char* comparisons[] = {"eq", "ne", "ult", "sgt", "sle"};
     std::string a = expression(), small = fresh("m"), result = fresh("q");
-    body_ << "  " << small << " = and i32 " << a << ", 7\n  " << result << " = icmp " << comparisons[pick(5)] << " i32 " << small << ", " << pick(7) << "\n";
+    body_ << "  " << small << " = and i32 " << a << ", 7\n  " << result << " = icmp " << comparisons[pick(5)] << " i32 "
+          << small << ", " << pick(7) << "\n";
     return result;
   }
   std::string uniform_condition() {
     const std::string masked = fresh("m"), result = fresh("q");
-    body_ << "  " << masked << " = and i32 %bx, " << 1 + pick(3) << "\n  " << result << " = icmp eq i32 " << masked << ", 0\n";
+    body_ << "  " << masked << " = and i32 %bx, " << 1 + pick(3) << "\n  " << result << " = icmp eq i32 " << masked
+          << ", 0\n";
     return result;
   }
   void store_result(unsigned slot, const std::string& value) {
     const std::string address = fresh("a");
-    body_ << "  " << address << " = getelementptr i8, ptr %mine, i64 " << slot * 4 << "\n  store i32 " << value << ", ptr " << address << "\n";
+    body_ << "  " << address << " = getelementptr i8, ptr %mine, i64 " << slot * 4 << "\n  store i32 " << value
+          << ", ptr " << address << "\n";
   }
 
   void statements(unsigned count, unsigned depth) {
@@ -124,14 +131,17 @@ class ProgramWriter {
     }
     body_ << "  store i32 0, ptr " << counter << "\n  br label %" << head << "\n" << head << ":\n";
     const std::string count = fresh("n"), more = fresh("q");
-    body_ << "  " << count << " = load i32, ptr " << counter << "\n  " << more << " = icmp ult i32 " << count << ", " << limit << "\n  br i1 " << more
-          << ", label %" << in << ", label %" << behind << "\n" << in << ":\n";
+    body_ << "  " << count << " = load i32, ptr " << counter << "\n  " << more << " = icmp ult i32 " << count << ", "
+          << limit << "\n  br i1 " << more << ", label %" << in << ", label %" << behind << "\n"
+          << in << ":\n";
     loops_.push_back({latch, behind});
     statements(1 + pick(3), depth + 1);
     loops_.pop_back();
     const std::string old = fresh("n"), next = fresh("n");
-    body_ << "  br label %" << latch << "\n" << latch << ":\n  " << old << " = load i32, ptr " << counter << "\n  " << next << " = add i32 " << old
-          << ", 1\n  store i32 " << next << ", ptr " << counter << "\n  br label %" << head << "\n" << behind << ":\n";
+    body_ << "  br label %" << latch << "\n"
+          << latch << ":\n  " << old << " = load i32, ptr " << counter << "\n  " << next << " = add i32 " << old
+          << ", 1\n  store i32 " << next << ", ptr " << counter << "\n  br label %" << head << "\n"
+          << behind << ":\n";
   }
   // break, continue or return, under a condition.
   void leave(unsigned) {
@@ -139,7 +149,9 @@ class ProgramWriter {
     std::string target = "end";
     if (!loops_.empty() && pick(4) != 0) target = pick(2) ? loops_.back().first : loops_.back().second;
     if (target == "end" && barriers_) return;
-    body_ << "  br i1 " << c << ", label %" << go << ", label %" << stay << "\n" << go << ":\n  br label %" << target << "\n" << stay << ":\n";
+    body_ << "  br i1 " << c << ", label %" << go << ", label %" << stay << "\n"
+          << go << ":\n  br label %" << target << "\n"
+          << stay << ":\n";
   }
 
   std::mt19937 random_;
@@ -168,7 +180,9 @@ TEST_P(RandomPrograms, GangsComputeWhatSingleThreadsCompute) {
     const std::string ir = ProgramWriter(seed, i % 3 == 2).write();
     const unsigned width = seed % 2 ? 8 : 16;
     for (const abi::Dim3 block : {abi::Dim3{32, 2, 1}, abi::Dim3{37, 1, 1}, abi::Dim3{5, 7, 1}})
-      ASSERT_EQ(results_of(ir, 1, block), results_of(ir, width, block)) << "seed " << seed << ", block " << block.x << "x" << block.y << "\n" << ir;
+      ASSERT_EQ(results_of(ir, 1, block), results_of(ir, width, block))
+          << "seed " << seed << ", block " << block.x << "x" << block.y << "\n"
+          << ir;
   }
 }
 

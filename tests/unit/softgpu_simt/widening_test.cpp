@@ -30,7 +30,8 @@ end:
 TEST(Widening, AdjacentLanesLoadAndStoreVectors) {
   std::vector<float> in(100), out(100, -1.0F);
   std::iota(in.begin(), in.end(), 0.0F);
-  const Ran ran = run(kScale, {.width = 16, .block = {32, 1, 1}, .grid = {3, 1, 1}, .params = {address(in), address(out), 90}});
+  const Ran ran =
+      run(kScale, {.width = 16, .block = {32, 1, 1}, .grid = {3, 1, 1}, .params = {address(in), address(out), 90}});
   EXPECT_THAT(ran.code, Not(HasSubstr("gather")));
   EXPECT_THAT(ran.code, Not(HasSubstr("scatter")));
   EXPECT_THAT(ran.code, HasSubstr("store <16 x float>"));
@@ -42,7 +43,8 @@ TEST(Widening, EveryBlockShapeReachesEveryThread) {
     for (const unsigned threads : {1U, 7U, 8U, 31U, 32U, 33U, 64U, 100U}) {
       std::vector<float> in(200, 1.0F), out(200, -1.0F);
       run(kScale, {.width = width, .block = {threads, 1, 1}, .params = {address(in), address(out), 150}});
-      for (unsigned i = 0; i < 200; ++i) ASSERT_EQ(out[i], i < threads ? 3.0F : -1.0F) << width << " lanes, " << threads << " threads, " << i;
+      for (unsigned i = 0; i < 200; ++i)
+        ASSERT_EQ(out[i], i < threads ? 3.0F : -1.0F) << width << " lanes, " << threads << " threads, " << i;
     }
 }
 
@@ -75,10 +77,13 @@ join:
   std::vector<std::int32_t> in(300), out(64);
   std::iota(in.begin(), in.end(), -100);
   for (const std::int32_t offset : {5, -30, -3, 2147483640, -2147483640}) {
-    run(text, {.width = 16, .block = {64, 1, 1}, .params = {address(in) + 400, address(out), static_cast<std::uint32_t>(offset)}});
+    run(text, {.width = 16,
+               .block = {64, 1, 1},
+               .params = {address(in) + 400, address(out), static_cast<std::uint32_t>(offset)}});
     for (int i = 0; i < 64; ++i) {
       const auto index = static_cast<std::int32_t>(static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(offset));
-      ASSERT_EQ(out[static_cast<unsigned>(i)], index > 1000 || index < -100 ? -7 : index) << "offset " << offset << ", thread " << i;
+      ASSERT_EQ(out[static_cast<unsigned>(i)], index > 1000 || index < -100 ? -7 : index)
+          << "offset " << offset << ", thread " << i;
     }
   }
 }
@@ -239,7 +244,8 @@ stay:
 // ---- Width -------------------------------------------------------------------------------------
 
 std::string loop_on(const std::string& read) {
-  return kernel(1, "  br label %again\nagain:\n" + read + "  %more = icmp eq i32 %v, 0\n  br i1 %more, label %again, label %end\nend:\n  ret void\n");
+  return kernel(1, "  br label %again\nagain:\n" + read +
+                       "  %more = icmp eq i32 %v, 0\n  br i1 %more, label %again, label %end\nend:\n  ret void\n");
 }
 
 TEST(Width, AKernelThatSpinsRunsThreadByThread) {
@@ -253,7 +259,8 @@ TEST(Width, AKernelThatSpinsRunsThreadByThread) {
 
 TEST(Width, AKernelThatTakesWorkFromACounterRunsInGangs) {
   std::vector<std::uint32_t> counter{1};
-  const Ran ran = run(loop_on("  %v = atomicrmw add ptr %a0, i32 1 monotonic\n"), {.width = 0, .block = {4, 1, 1}, .params = {address(counter)}});
+  const Ran ran = run(loop_on("  %v = atomicrmw add ptr %a0, i32 1 monotonic\n"),
+                      {.width = 0, .block = {4, 1, 1}, .params = {address(counter)}});
   EXPECT_GT(ran.width, 1U);
 }
 
@@ -289,9 +296,10 @@ TEST(Warp, ShufflesReadTheOtherLane) {
     const std::string call = std::string("@softgpu.shfl_") + c.mode;
     const std::string arguments = "(i32 %square, i32 %b, i32 " + std::to_string(c.c) + ", i32 -1)\n";
     for (const char* b : {"add i32 0, ", "add i32 %zero, "}) {
-      const std::string text = kernel(1, "  %square = mul i32 %tx, %tx\n  %zero = lshr i32 %tx, 20\n  %b = " + std::string(b) + std::to_string(c.b) +
-                                             "\n  %v = call i32 " + call + arguments +
-                                             "  %to = getelementptr i32, ptr %a0, i64 %i64\n  store i32 %v, ptr %to\n  ret void\n");
+      const std::string text =
+          kernel(1, "  %square = mul i32 %tx, %tx\n  %zero = lshr i32 %tx, 20\n  %b = " + std::string(b) +
+                        std::to_string(c.b) + "\n  %v = call i32 " + call + arguments +
+                        "  %to = getelementptr i32, ptr %a0, i64 %i64\n  store i32 %v, ptr %to\n  ret void\n");
       std::vector<std::uint32_t> out(64);
       run(text, {.width = 32, .block = {64, 1, 1}, .params = {address(out)}});
       for (unsigned i = 0; i < 64; ++i) {
