@@ -1,0 +1,75 @@
+#include "api/failing_api.hpp"
+
+namespace cuprum::tests {
+namespace {
+
+using driver::Api;
+
+struct Plan {
+  const Api* real = nullptr;
+  int calls_left = 0;
+  std::string only;
+  CUresult code = CUDA_SUCCESS;
+  std::string failed;
+};
+
+Plan plan;
+
+bool is_release(std::string_view name) {
+  for (const char* word : {"Destroy", "Free", "Unload", "Release", "PopCurrent", "GetError"}) {
+    if (name.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+bool must_fail(const char* name) {
+  if (plan.calls_left == 0 || (!plan.only.empty() && plan.only != name) || is_release(name)) return false;
+  if (--plan.calls_left != 0) return false;
+  plan.failed = name;
+  return true;
+}
+
+template <auto Entry, typename Function>
+struct Wrapper;
+
+template <auto Entry, typename... Arguments>
+struct Wrapper<Entry, CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments... arguments) {
+    const auto& entry = plan.real->*Entry;
+    if (must_fail(driver::entry_point_info(entry.index).name)) return plan.code;
+    return entry.function(arguments...);
+  }
+};
+
+template <auto Entry>
+void wrap(Api& table) {
+  auto& function = (table.*Entry).function;
+  if (function) function = Wrapper<Entry, std::remove_reference_t<decltype(function)>>::call;
+}
+
+}  // namespace
+
+FailingApi::FailingApi() : table_(driver::api()) {
+#define CUPRUM_DRIVER_ENTRY_POINT(name, version) wrap<&Api::name>(table_);
+#include <cuprum/detail/driver_entry_points.def>
+  plan = {};
+  plan.real = &driver::replace_api(table_);
+}
+
+FailingApi::~FailingApi() { driver::replace_api(*plan.real); }
+
+void FailingApi::fail_nth(int n, CUresult code) {
+  plan.calls_left = n;
+  plan.code = code;
+  plan.only.clear();
+  plan.failed.clear();
+}
+
+void FailingApi::fail_next(std::string_view name, CUresult code) {
+  fail_nth(1, code);
+  plan.only = name;
+}
+
+const std::string& FailingApi::failed() const { return plan.failed; }
+
+}  // namespace cuprum::tests

@@ -1,0 +1,32 @@
+// A driver table in which chosen calls fail.
+#pragma once
+
+#include <cuprum/driver.hpp>
+#include <string>
+#include <string_view>
+
+namespace cuprum::tests {
+
+/// While an object of this class lives, the library's calls of the driver go through it. Calls that release something
+/// are left alone: they come from destructors, and failing them would leak what later tests count.
+class FailingApi {
+ public:
+  FailingApi();
+  ~FailingApi();
+  FailingApi(const FailingApi&) = delete;
+  FailingApi& operator=(const FailingApi&) = delete;
+
+  /// Makes the n-th call from now on (the first is 1) return `code` instead of being made.
+  void fail_nth(int n, CUresult code);
+
+  /// Makes the next call of one entry point return `code`.
+  void fail_next(std::string_view name, CUresult code);
+
+  /// The name of the call that was failed; empty when none was since it was last asked to.
+  const std::string& failed() const;
+
+ private:
+  driver::Api table_;
+};
+
+}  // namespace cuprum::tests

@@ -1,0 +1,49 @@
+#include "api/fixture.hpp"
+
+#include <cuprum/driver.hpp>
+
+namespace cuprum::tests {
+namespace {
+
+/// Bytes of the default pools that are still handed out, when everything queued is done.
+cuuint64_t pool_bytes_in_use() {
+  cuuint64_t total = 0;
+  for (const Device& device : Device::all()) {
+    device.sync();
+    CUmemoryPool pool = nullptr;
+    driver::call<&driver::Api::cuDeviceGetDefaultMemPool>(&pool, device.device_id());
+    cuuint64_t used = 0;
+    driver::call<&driver::Api::cuMemPoolGetAttribute>(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
+    total += used;
+  }
+  return total;
+}
+
+class LeakCheck : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo&) override {
+    complaints_.clear();
+    set_log_hook([this](std::string_view line) { complaints_.append(line).append("\n"); });
+  }
+
+  // The test object, with everything in it, is gone by now.
+  void OnTestEnd(const ::testing::TestInfo&) override {
+    EXPECT_EQ(live_objects(), LiveObjects{})
+        << "streams " << live_objects().streams << ", events " << live_objects().events << ", buffers "
+        << live_objects().buffers << ", pools " << live_objects().memory_pools << ", programs "
+        << live_objects().programs << ", object codes " << live_objects().object_codes << ", kernels "
+        << live_objects().kernels;
+    EXPECT_EQ(pool_bytes_in_use(), 0u);
+    EXPECT_EQ(complaints_, "") << "destructors complained";
+    set_log_hook(nullptr);
+  }
+
+  std::string complaints_;
+};
+
+const bool registered = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new LeakCheck);
+  return true;
+}();
+
+}  // namespace
+}  // namespace cuprum::tests
