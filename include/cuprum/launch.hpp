@@ -76,6 +76,7 @@ const T& parameter(const T& value) {
   return value;
 }
 inline DevicePointer parameter(const Buffer& buffer) { return buffer.handle(); }
+inline DevicePointer parameter(std::nullptr_t) { return 0; }  // an object of its type need not hold zeros
 
 CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, void** addresses,
                        const std::size_t* sizes, std::size_t count);

@@ -88,14 +88,16 @@ void Device::sync() const {
 }
 
 Stream Device::create_stream(const StreamOptions& options) const {
-  return Access::make<Stream>(core::create_stream(context_for(device_id_), options));
+  return Access::make<Stream>(std::make_shared<detail::StreamResource>(context_for(device_id_), options));
 }
 
 Event Device::create_event(const EventOptions& options) const {
-  return Access::make<Event>(core::create_event(context_for(device_id_), options));
+  return Access::make<Event>(std::make_shared<detail::EventResource>(context_for(device_id_), options));
 }
 
-Stream Device::default_stream() const { return Access::make<Stream>(core::default_stream(context_for(device_id_))); }
+Stream Device::default_stream() const {
+  return Access::make<Stream>(std::make_shared<detail::StreamResource>(context_for(device_id_), CU_STREAM_LEGACY));
+}
 
 Buffer Device::allocate(std::size_t size, const Stream& stream) const {
   return memory_resource().allocate(size, stream);

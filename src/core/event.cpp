@@ -35,14 +35,7 @@ void check_fitness(const Event& event, const char* which) {
   }
 }
 
-}  // namespace
-
-EventResource::~EventResource() {
-  if (ownership == Ownership::foreign) return;
-  if (ContextGuard guard(context, std::nothrow); guard.entered()) driver::release<&Api::cuEventDestroy>(handle);
-}
-
-std::shared_ptr<EventResource> core::create_event(const Context& context, const EventOptions& options) {
+CUevent create(const core::Context& context, const EventOptions& options) {
   ContextGuard guard(context);
   unsigned flags = CU_EVENT_DEFAULT;
   if (!options.timing_enabled) flags |= CU_EVENT_DISABLE_TIMING;
@@ -50,14 +43,27 @@ std::shared_ptr<EventResource> core::create_event(const Context& context, const 
   CUevent handle = nullptr;
   driver::call<&Api::cuEventCreate>(Doing{[&] { return text("creating an event on device ", context.device); }},
                                     &handle, flags);
-  return std::make_shared<EventResource>(handle, context, Ownership::ours, options);
+  return handle;
+}
+
+}  // namespace
+
+EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options)
+    : context(the_context),
+      ownership(Ownership::ours),
+      options(the_options),
+      handle(create(the_context, the_options)) {}
+
+EventResource::~EventResource() {
+  if (ownership == Ownership::foreign) return;
+  if (ContextGuard guard(context, std::nothrow); guard.entered()) driver::release<&Api::cuEventDestroy>(handle);
 }
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.
 Event Event::from_handle(CUevent_st* handle) {
   const core::Context* current = core::current_context();
-  return Access::make<Event>(std::make_shared<EventResource>(handle, current ? *current : core::primary_context(0),
-                                                             Ownership::foreign, EventOptions{.timing_enabled = true}));
+  return Access::make<Event>(std::make_shared<EventResource>(current ? *current : core::primary_context(0),
+                                                             EventOptions{.timing_enabled = true}, handle));
 }
 
 void Event::sync() const {

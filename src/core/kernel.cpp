@@ -65,10 +65,9 @@ ResolvedKernel& KernelResource::resolve(const core::Context& context) {
   const int threads = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   const int shared = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   const int dynamic = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-  std::unique_ptr<ResolvedKernel> next(resolved_.load());
   auto* entry = new ResolvedKernel{
-      context,        device, function, threads, static_cast<std::size_t>(shared), static_cast<std::size_t>(dynamic),
-      std::move(next)};
+      context, device, function, threads, static_cast<std::size_t>(shared), static_cast<std::size_t>(dynamic)};
+  entry->next.reset(resolved_.load());
   resolved_.store(entry, std::memory_order_release);
   return *entry;
 }

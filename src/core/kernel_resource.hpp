@@ -24,7 +24,7 @@ struct ResolvedKernel {
   std::int64_t max_threads_per_block;                  ///< of this kernel: registers and __launch_bounds__ can limit it
   std::size_t static_shared_memory;                    ///< bytes per block
   std::atomic<std::size_t> max_dynamic_shared_memory;  ///< bytes that a launch may ask for; raised when needed
-  const std::unique_ptr<ResolvedKernel> next;
+  std::unique_ptr<ResolvedKernel> next = nullptr;
 };
 
 }  // namespace cuprum::core

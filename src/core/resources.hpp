@@ -15,30 +15,37 @@ namespace cuprum::detail {
 
 enum class Ownership { ours, foreign };
 
+// Constructors acquire, so that there is a place for a handle before there is a handle.
+
 struct StreamResource : support::Counted<StreamResource> {
-  StreamResource(CUstream the_handle, const core::Context& the_context, Ownership the_ownership) noexcept
-      : handle(the_handle), context(the_context), ownership(the_ownership) {}
+  /// Creates a stream.
+  StreamResource(const core::Context& the_context, const StreamOptions& options);
+  /// Wraps one.
+  StreamResource(const core::Context& the_context, CUstream the_handle) noexcept
+      : context(the_context), ownership(Ownership::foreign), handle(the_handle) {}
   StreamResource(const StreamResource&) = delete;
   StreamResource& operator=(const StreamResource&) = delete;
   ~StreamResource();
 
-  const CUstream handle;
   const core::Context& context;
   const Ownership ownership;
+  const CUstream handle;
 };
 
 struct EventResource : support::Counted<EventResource> {
-  EventResource(CUevent the_handle, const core::Context& the_context, Ownership the_ownership,
-                EventOptions the_options) noexcept
-      : handle(the_handle), context(the_context), ownership(the_ownership), options(the_options) {}
+  /// Creates an event.
+  EventResource(const core::Context& the_context, const EventOptions& the_options);
+  /// Wraps one.
+  EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle) noexcept
+      : context(the_context), ownership(Ownership::foreign), options(the_options), handle(the_handle) {}
   EventResource(const EventResource&) = delete;
   EventResource& operator=(const EventResource&) = delete;
   ~EventResource();
 
-  const CUevent handle;
   const core::Context& context;
   const Ownership ownership;
   const EventOptions options;
+  const CUevent handle;
   std::atomic<bool> recorded{false};  ///< only to say what is wrong when time can't be measured
 };
 
@@ -57,13 +64,3 @@ struct BufferResource : support::Counted<BufferResource> {
 };
 
 }  // namespace cuprum::detail
-
-namespace cuprum::core {
-
-std::shared_ptr<detail::EventResource> create_event(const Context& context, const EventOptions& options);
-std::shared_ptr<detail::StreamResource> create_stream(const Context& context, const StreamOptions& options);
-
-/// A wrapper of the legacy default stream of a context.
-std::shared_ptr<detail::StreamResource> default_stream(const Context& context);
-
-}  // namespace cuprum::core

@@ -42,29 +42,28 @@ const core::Context& context_of_stream(CUstream handle) {
   return core::context_of(context);
 }
 
-}  // namespace
-
-StreamResource::~StreamResource() {
-  if (ownership == Ownership::foreign) return;
-  if (ContextGuard guard(context, std::nothrow); guard.entered()) driver::release<&Api::cuStreamDestroy>(handle);
-}
-
-std::shared_ptr<StreamResource> core::create_stream(const Context& context, const StreamOptions& options) {
+CUstream create(const core::Context& context, const StreamOptions& options) {
   ContextGuard guard(context);
   if (options.priority) check_priority(context, *options.priority);
   CUstream handle = nullptr;
   driver::call<&Api::cuStreamCreateWithPriority>(
       Doing{[&] { return text("creating a stream on device ", context.device); }}, &handle,
       options.nonblocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT, options.priority.value_or(0));
-  return std::make_shared<StreamResource>(handle, context, Ownership::ours);
+  return handle;
 }
 
-std::shared_ptr<StreamResource> core::default_stream(const Context& context) {
-  return std::make_shared<StreamResource>(CU_STREAM_LEGACY, context, Ownership::foreign);
+}  // namespace
+
+StreamResource::StreamResource(const core::Context& the_context, const StreamOptions& options)
+    : context(the_context), ownership(Ownership::ours), handle(create(the_context, options)) {}
+
+StreamResource::~StreamResource() {
+  if (ownership == Ownership::foreign) return;
+  if (ContextGuard guard(context, std::nothrow); guard.entered()) driver::release<&Api::cuStreamDestroy>(handle);
 }
 
 Stream Stream::from_handle(CUstream_st* handle) {
-  return Access::make<Stream>(std::make_shared<StreamResource>(handle, context_of_stream(handle), Ownership::foreign));
+  return Access::make<Stream>(std::make_shared<StreamResource>(context_of_stream(handle), handle));
 }
 
 void Stream::sync() const {
@@ -97,7 +96,8 @@ Event Stream::record(const Event& event) const {
 }
 
 Event Stream::record(const EventOptions& options) const {
-  return record(Access::make<Event>(core::create_event(Access::resource(*this)->context, options)));
+  return record(
+      Access::make<Event>(std::make_shared<detail::EventResource>(Access::resource(*this)->context, options)));
 }
 
 bool Stream::is_nonblocking() const {
