@@ -1,6 +1,7 @@
 #include "softgpu/simt/divergence.hpp"
 
 #include <bit>
+#include <stdexcept>
 
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -32,6 +33,12 @@ std::optional<std::int64_t> small_constant(const Value* value) {
 }
 
 }  // namespace
+
+std::uint64_t bytes_per_lane(const AllocaInst& memory) {
+  const auto size = memory.getAllocationSize(memory.getDataLayout());
+  if (!size) throw std::runtime_error("a kernel's local memory must have a fixed size");
+  return alignTo(size->getFixedValue(), memory.getAlign());
+}
 
 Divergence::Divergence(Function& function, abi::Shape block_shape, unsigned width)
     : function_(function),
@@ -95,11 +102,8 @@ Shape Divergence::evaluate(const Instruction& instruction) const {
       return source;
     }
     case Instruction::GetElementPtr: return evaluate_address(instruction);
-    case Instruction::Alloca: {
-      const DataLayout& layout = function_.getDataLayout();
-      const TypeSize size = layout.getTypeAllocSize(cast<AllocaInst>(instruction).getAllocatedType());
-      return Shape::strided(static_cast<std::int64_t>(size.getFixedValue()));
-    }
+    case Instruction::Alloca:
+      return Shape::strided(static_cast<std::int64_t>(bytes_per_lane(cast<AllocaInst>(instruction))));
     case Instruction::Load: {
       const Shape address = shape(cast<LoadInst>(instruction).getPointerOperand());
       if (address.kind == Shape::Kind::unknown) return address;

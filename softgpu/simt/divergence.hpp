@@ -9,6 +9,7 @@
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/simt/shape.hpp"
 
@@ -64,5 +65,8 @@ class Divergence {
   llvm::DenseSet<const llvm::Loop*> divergent_loops_;
   llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> leaders_;
 };
+
+// Each lane has its own copy of a thread's stack memory; the copies lie one behind the other, each aligned.
+std::uint64_t bytes_per_lane(const llvm::AllocaInst&);
 
 }  // namespace softgpu::simt

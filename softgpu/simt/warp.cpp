@@ -11,7 +11,7 @@ using abi::Mark;
 void Widener::emit_warp(CallInst& original, Mark mark) {
   const auto put = [&](Value* value) {
     if (shape(&original).has_base())
-      define(original, {value, nullptr, nullptr});
+      define(original, {value});
     else
       define(original,
              {nullptr, value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(options_.width, value),

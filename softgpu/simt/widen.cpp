@@ -66,8 +66,10 @@ void Widener::make_slots() {
       const Shape s = shape(&instruction);
       Slots& slots = slots_[&instruction];
       if (s.has_base()) slots.base = new_slot(instruction.getType(), instruction.getName());
-      if (!s.has_base() || s.guarded) slots.vector = new_slot(wide(instruction.getType()), instruction.getName());
-      if (s.guarded) slots.guard = new_slot(Type::getInt1Ty(context_), instruction.getName() + ".guard");
+      if (!s.has_base()) slots.vector = new_slot(wide(instruction.getType()), instruction.getName());
+      if (!s.guarded) continue;
+      slots.guard = new_slot(Type::getInt1Ty(context_), instruction.getName() + ".guard");
+      slots.deviation = new_slot(wide(offset_type(instruction.getType())), instruction.getName() + ".deviation");
     }
   }
 }
@@ -161,8 +163,11 @@ Widener::Edge Widener::edge_to(BasicBlock* target, Value* mask) {
     const Shape s = shape(&phi);
     Wide value;
     if (s.has_base()) value.base = base_of(incoming);
-    if (s.guarded) value.guard = shape(incoming).guarded ? guard_of(incoming) : builder_.getTrue();
-    if (!s.has_base() || s.guarded) value.vector = vector_of(incoming);
+    if (s.guarded) {
+      value.guard = shape(incoming).guarded ? guard_of(incoming) : builder_.getTrue();
+      value.deviation = deviation_of(incoming);
+    }
+    if (!s.has_base()) value.vector = vector_of(incoming);
     edge.phis.push_back({&phi, value});
   }
   return edge;
@@ -186,6 +191,7 @@ void Widener::take(const Edge& edge) {
     const Slots& slots = slots_[phi];
     if (slots.base) builder_.CreateStore(value.base, slots.base);
     if (slots.guard) builder_.CreateStore(value.guard, slots.guard);
+    if (slots.deviation) builder_.CreateStore(value.deviation, slots.deviation);
     if (!slots.vector) continue;
     Value* vector = value.vector;
     if (edge.mask && divergence_.is_join(edge.target))
@@ -214,14 +220,33 @@ Value* Widener::guard_of(Value* original) {
   return value.guard;
 }
 
+Value* Widener::deviation_of(Value* original) {
+  if (isa<Constant>(original) || !shape(original).guarded)
+    return Constant::getNullValue(wide(offset_type(original->getType())));
+  Wide& value = local_[original];
+  if (!value.deviation) {
+    AllocaInst* slot = slots_[original].deviation;
+    value.deviation = builder_.CreateLoad(slot->getAllocatedType(), slot);
+  }
+  return value.deviation;
+}
+
+Value* Widener::lanes_from_base(Value* original) {
+  const Shape s = shape(original);
+  Value* lanes = add_lane_offsets(base_of(original), s.stride);
+  if (!s.guarded) return lanes;
+  Value* deviation = deviation_of(original);
+  if (original->getType()->isPointerTy()) return builder_.CreateGEP(builder_.getInt8Ty(), lanes, deviation);
+  return builder_.CreateAdd(lanes, deviation);
+}
+
 Value* Widener::vector_of(Value* original) {
   if (auto* constant = dyn_cast<Constant>(original))
     return ConstantVector::getSplat(ElementCount::getFixed(options_.width), constant);
   if (Value* known = local_[original].vector) return known;
-  const Shape s = shape(original);
   Value* vector = nullptr;
-  if (s.has_base() && !s.guarded) {
-    vector = add_lane_offsets(base_of(original), s.stride);
+  if (shape(original).has_base()) {
+    vector = lanes_from_base(original);
   } else {
     AllocaInst* slot = slots_[original].vector;
     if (!slot) throw std::logic_error("a value is used before it is defined");
@@ -233,7 +258,7 @@ Value* Widener::vector_of(Value* original) {
 Value* Widener::add_lane_offsets(Value* base, std::int64_t stride) {
   Value* splat = builder_.CreateVectorSplat(options_.width, base);
   if (stride == 0) return splat;
-  Type* element = base->getType()->isPointerTy() ? builder_.getInt64Ty() : base->getType();
+  Type* element = offset_type(base->getType());
   SmallVector<Constant*, 32> offsets;
   for (unsigned lane = 0; lane < options_.width; ++lane)
     offsets.push_back(ConstantInt::get(element, static_cast<std::uint64_t>(stride) * lane, true));
@@ -250,6 +275,7 @@ void Widener::define(Instruction& original, Wide value) {
   if (slots.base) builder_.CreateStore(value.base, slots.base);
   if (slots.vector) builder_.CreateStore(value.vector, slots.vector);
   if (slots.guard) builder_.CreateStore(value.guard, slots.guard);
+  if (slots.deviation) builder_.CreateStore(value.deviation, slots.deviation);
 }
 
 // ---- Instructions ------------------------------------------------------------------------------
@@ -266,14 +292,13 @@ void Widener::emit_instruction(Instruction& original) {
     case Instruction::ExtractValue: {
       auto& extract = cast<ExtractValueInst>(original);
       Value* aggregate = extract.getAggregateOperand();
-      define(original,
-             {nullptr, extract.getIndices()[0] == 0 ? local_[aggregate].vector : success_[aggregate], nullptr});
+      define(original, {nullptr, extract.getIndices()[0] == 0 ? local_[aggregate].vector : success_[aggregate]});
       return;
     }
     default: break;
   }
   if (shape(&original).has_base()) return emit_at_lane_0(original);
-  define(original, {nullptr, widen_operation(original), nullptr});
+  define(original, {nullptr, widen_operation(original)});
 }
 
 // What holds for lane 0 need not hold for a lane that runs: the flags that make a result poison go.
@@ -284,10 +309,10 @@ void Widener::emit_at_lane_0(Instruction& original) {
   if (s.is_strided() || any_of(original.operands(), [&](Value* v) { return shape(v).is_strided(); }))
     copy->dropPoisonGeneratingFlags();
   builder_.Insert(copy, original.getName());
-  Wide value{copy, nullptr, nullptr};
+  Wide value{copy};
   if (s.guarded) {
     value.guard = combine_guards(original);
-    value.vector = widen_operation(original);
+    value.deviation = combine_deviations(original, value);
   }
   define(original, value);
 }
@@ -321,6 +346,46 @@ Value* Widener::combine_guards(Instruction& original) {
     for (Value* index : gep->indices())
       if (!isa<Constant>(index) && index->getType()->getIntegerBitWidth() < 64) check_narrow(index, true);
   return guard;
+}
+
+// What only moves or scales a value does the same to its deviation; else the lanes are computed and compared with
+// the stride, in the rare case that it does not hold.
+Value* Widener::combine_deviations(Instruction& original, const Wide& value) {
+  Type* type = wide(offset_type(original.getType()));
+  const auto of = [&](unsigned operand) { return deviation_of(original.getOperand(operand)); };
+  const auto factor = [&] { return ConstantInt::get(type, cast<ConstantInt>(original.getOperand(1))->getValue()); };
+  switch (original.getOpcode()) {
+    case Instruction::Or:  // disjoint, or it would not be strided
+    case Instruction::Add: return builder_.CreateAdd(of(0), of(1));
+    case Instruction::Sub: return builder_.CreateSub(of(0), of(1));
+    case Instruction::Mul: return builder_.CreateMul(of(0), factor());
+    case Instruction::Shl: return builder_.CreateShl(of(0), factor());
+    case Instruction::Trunc:
+    case Instruction::PtrToInt:
+    case Instruction::IntToPtr: return builder_.CreateZExtOrTrunc(of(0), type);
+    case Instruction::Freeze: return of(0);
+    case Instruction::Select: return builder_.CreateSelect(base_of(original.getOperand(0)), of(1), of(2));
+    default: break;
+  }
+  if (auto* gep = dyn_cast<GetElementPtrInst>(&original);
+      gep && gep->getNumIndices() == 1 && gep->getOperand(1)->getType()->isIntegerTy(64)) {
+    const auto size = thread_.getDataLayout().getTypeAllocSize(gep->getSourceElementType()).getFixedValue();
+    return builder_.CreateAdd(of(0), builder_.CreateMul(of(1), ConstantInt::get(type, size)));
+  }
+  for (Value* operand : original.operands()) vector_of(operand);
+  AllocaInst* deviation = new_slot(type, original.getName() + ".deviation");
+  branch(
+      value.guard, [&] { builder_.CreateStore(Constant::getNullValue(type), deviation); },
+      [&] {
+        Value* lanes = widen_operation(original);
+        Value* strided = add_lane_offsets(value.base, shape(&original).stride);
+        if (original.getType()->isPointerTy()) {
+          lanes = builder_.CreatePtrToInt(lanes, type);
+          strided = builder_.CreatePtrToInt(strided, type);
+        }
+        builder_.CreateStore(builder_.CreateSub(lanes, strided), deviation);
+      });
+  return builder_.CreateLoad(type, deviation);
 }
 
 Value* Widener::widen_operation(Instruction& original) {

@@ -29,13 +29,14 @@ class Widener {
   void run();
 
  private:
-  // A value in the gang: lane 0's value where the shape has one, the vector where asked for or needed, and for
-  // guarded shapes whether the stride holds.
+  // A value in the gang: lane 0's value where the shape has one, the vector where asked for or needed. For guarded
+  // shapes also whether the stride holds, and by how much each lane is off it: zero while it holds, and the same
+  // through additions, so that loops which step an address carry no vectors.
   struct Wide {
-    llvm::Value *base = nullptr, *vector = nullptr, *guard = nullptr;
+    llvm::Value *base = nullptr, *vector = nullptr, *guard = nullptr, *deviation = nullptr;
   };
   struct Slots {
-    llvm::AllocaInst *base = nullptr, *vector = nullptr, *guard = nullptr;
+    llvm::AllocaInst *base = nullptr, *vector = nullptr, *guard = nullptr, *deviation = nullptr;
   };
   struct Edge {
     llvm::BasicBlock* target;
@@ -60,14 +61,20 @@ class Widener {
   llvm::Value* base_of(llvm::Value*);
   llvm::Value* vector_of(llvm::Value*);
   llvm::Value* guard_of(llvm::Value*);
+  llvm::Value* deviation_of(llvm::Value*);
+  llvm::Value* lanes_from_base(llvm::Value*);  // all lanes of a value that has a base; not remembered
   void define(llvm::Instruction&, Wide);
   Shape shape(llvm::Value* value) const { return divergence_.shape(value); }
   llvm::Type* wide(llvm::Type* type) const { return llvm::FixedVectorType::get(type, options_.width); }
+  llvm::Type* offset_type(llvm::Type* type) const {
+    return type->isPointerTy() ? llvm::Type::getInt64Ty(context_) : type;
+  }
   llvm::Value* add_lane_offsets(llvm::Value* base, std::int64_t stride);
 
   // Plain instructions (widen.cpp).
   void emit_at_lane_0(llvm::Instruction&);
   llvm::Value* combine_guards(llvm::Instruction&);
+  llvm::Value* combine_deviations(llvm::Instruction&, const Wide&);
   llvm::Value* widen_operation(llvm::Instruction&);
 
   // Memory (widen_memory.cpp).

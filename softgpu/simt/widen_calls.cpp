@@ -37,18 +37,18 @@ void Widener::emit_intrinsic(IntrinsicInst& original) {
   Function* vector_form = Intrinsic::getDeclaration(gang_.getParent(), id, overloads);
   CallInst* call = builder_.CreateCall(vector_form, arguments, original.getName());
   if (isa<FPMathOperator>(call)) call->copyFastMathFlags(&original);
-  define(original, {nullptr, call, nullptr});
+  define(original, {nullptr, call});
 }
 
 void Widener::emit_mark(CallInst& original, Mark mark) {
   switch (abi::info(mark).kind) {
     case MarkKind::query:
       if (shape(&original).has_base())
-        define(original, {thread_values_.base(mark), nullptr, nullptr});
+        define(original, {thread_values_.base(mark)});
       else
-        define(original, {nullptr, thread_values_.vector(mark), nullptr});
+        define(original, {nullptr, thread_values_.vector(mark)});
       return;
-    case MarkKind::clock: return define(original, {read_clock(builder_, mark), nullptr, nullptr});
+    case MarkKind::clock: return define(original, {read_clock(builder_, mark)});
     case MarkKind::block: return emit_barrier(original, mark);
     case MarkKind::warp: return emit_warp(original, mark);
     case MarkKind::control:
@@ -127,7 +127,7 @@ void Widener::emit_lane_by_lane(Instruction& original) {
     success_[&original] = builder_.CreateLoad(wide(builder_.getInt1Ty()), success);
     return;
   }
-  define(original, {nullptr, vector, nullptr});
+  define(original, {nullptr, vector});
 }
 
 // ---- Barriers ----------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
         builder_.getInt32Ty());
   }
   Value* result = wait_at_barrier(builder_, mark, site);
-  if (result) define(original, {result, nullptr, nullptr});
+  if (result) define(original, {result});
 }
 
 }  // namespace softgpu::simt

@@ -14,12 +14,11 @@ constexpr std::int64_t kMaxStrideInElements = 4;
 }  // namespace
 
 void Widener::emit_alloca(AllocaInst& original) {
-  const DataLayout& layout = thread_.getDataLayout();
-  Type* type = original.getAllocatedType();
   IRBuilder<> at_start(entry_, entry_->begin());
-  AllocaInst* memory = at_start.CreateAlloca(type, at_start.getInt32(options_.width), original.getName());
-  memory->setAlignment(std::max(original.getAlign(), layout.getPrefTypeAlign(type)));
-  define(original, {memory, nullptr, nullptr});
+  Type* bytes = ArrayType::get(at_start.getInt8Ty(), bytes_per_lane(original) * options_.width);
+  AllocaInst* memory = at_start.CreateAlloca(bytes, nullptr, original.getName());
+  memory->setAlignment(original.getAlign());
+  define(original, {memory});
 }
 
 bool Widener::is_contiguous(const Shape& address, Type* type) const {
@@ -35,7 +34,7 @@ void Widener::emit_load(LoadInst& original) {
   const Shape address = shape(pointer);
   if (address.is_uniform()) return emit_at_lane_0(original);
   if (!original.isSimple()) return emit_lane_by_lane(original);
-  define(original, {nullptr, load_strided(original), nullptr});
+  define(original, {nullptr, load_strided(original)});
 }
 
 Value* Widener::load_strided(LoadInst& original) {
@@ -75,11 +74,14 @@ Value* Widener::load_strided(LoadInst& original) {
   Value* base = base_of(pointer);
   Value* guard = guard_of(pointer);
   if (!guard) return load_contiguous(type, base, original, mask_);
-  addresses = vector_of(pointer);
+  deviation_of(pointer);  // read here, so that it is known on both sides
   AllocaInst* result = new_slot(wide(type), original.getName());
   branch(
       guard, [&] { builder_.CreateStore(load_contiguous(type, base, original, mask_), result); },
-      [&] { builder_.CreateStore(gather(), result); });
+      [&] {
+        addresses = lanes_from_base(pointer);
+        builder_.CreateStore(gather(), result);
+      });
   return builder_.CreateLoad(wide(type), result);
 }
 
@@ -124,10 +126,10 @@ void Widener::emit_store(StoreInst& original) {
   Value* base = base_of(pointer);
   Value* guard = guard_of(pointer);
   if (!guard) return store_contiguous(values, base, original.getAlign(), mask_);
-  Value* addresses = vector_of(pointer);
+  deviation_of(pointer);  // read here, so that it is known on both sides
   branch(
       guard, [&] { store_contiguous(values, base, original.getAlign(), mask_); },
-      [&] { builder_.CreateMaskedScatter(values, addresses, original.getAlign(), lanes_on()); });
+      [&] { builder_.CreateMaskedScatter(values, lanes_from_base(pointer), original.getAlign(), lanes_on()); });
 }
 
 // On some CPUs a masked store costs ten times a plain one, so the common case of a full mask is tested for.
