@@ -10,6 +10,7 @@
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/exec/kernel_code.hpp"
+#include "softgpu/jit/object_cache.hpp"
 #include "softgpu/ptx/ast.hpp"
 
 namespace softgpu::jit {
@@ -17,12 +18,14 @@ namespace softgpu::jit {
 // What the driver API reports of a kernel, known from the PTX alone.
 struct KernelFacts {
   std::string name;
-  struct Param { std::uint64_t offset, size; };
+  struct Param {
+    std::uint64_t offset, size;
+  };
   std::vector<Param> params;
   std::uint64_t param_bytes = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint64_t local_bytes = 0;
-  std::uint32_t registers = 0;          // an estimate in the range ptxas gives
+  std::uint32_t registers = 0;  // an estimate in the range ptxas gives
   std::uint32_t max_threads_per_block = 1024;
   std::uint32_t required_threads[3] = {0, 0, 0};
   std::uint32_t required_cluster[3] = {0, 0, 0};
@@ -47,18 +50,20 @@ class Program {
 // Thread-safe. Code is made on first use of a kernel with a given block shape and kept.
 class Image {
  public:
-  // `variables[i]` is the address of module().variables[i] (null for shared ones).
-  Image(std::shared_ptr<const Program>, std::vector<void*> variables);
+  // `variables[i]` is the address of module().variables[i] (null for shared ones). Without a cache, or with one that
+  // does not work, everything is compiled.
+  Image(std::shared_ptr<const Program>, std::vector<void*> variables, std::shared_ptr<ObjectCache> cache = nullptr);
   ~Image();
 
-  // Compiles, or loads from the disk cache, what this block shape needs. Throws std::runtime_error with
-  // a message when code generation fails.
+  // Compiles, or loads from the disk cache, what this block shape needs. The code lives as long as the Image. Throws
+  // std::runtime_error with a message when code generation fails.
   exec::KernelCode code(std::size_t kernel_index, abi::Dim3 block);
 
   // The address of a device function as PTX code sees it, for initial values that hold one.
   void* function_address(std::string_view name);
 
   struct Impl;
+
  private:
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,86 @@
+// A Program's kernels linked against the variables of one context.
+#include <array>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include "softgpu/jit/compile.hpp"
+#include "softgpu/jit/link.hpp"
+#include "softgpu/jit/program_impl.hpp"
+#include "softgpu/jit/symbols.hpp"
+#include "softgpu/lower/lower.hpp"
+
+namespace softgpu::jit {
+
+struct Image::Impl {
+  struct Linked {
+    std::unique_ptr<LinkedCode> memory;
+    exec::KernelCode code;
+  };
+  struct Versions {
+    std::mutex mutex;
+    std::array<Linked, kShapes> by_shape;
+  };
+
+  Impl(std::shared_ptr<const Program> owner, std::vector<void*> addresses, std::shared_ptr<ObjectCache> disk)
+      : program(std::move(owner)),
+        variables(std::move(addresses)),
+        cache(std::move(disk)),
+        versions(program->kernels().size()) {}
+
+  void* resolve(std::string_view symbol) const;
+  Linked link(const CompiledKernel&) const;
+
+  const std::shared_ptr<const Program> program;
+  const std::vector<void*> variables;
+  const std::shared_ptr<ObjectCache> cache;
+  std::vector<Versions> versions;
+};
+
+void* Image::Impl::resolve(std::string_view symbol) const {
+  if (!symbol.starts_with(kVariablePrefix)) return find_symbol(symbol);
+  symbol.remove_prefix(kVariablePrefix.size());
+  const std::vector<ptx::Variable>& declared = program->module().variables;
+  for (std::size_t i = 0; i < declared.size(); ++i)
+    if (declared[i].name == symbol) return variables.at(i);
+  return nullptr;
+}
+
+Image::Impl::Linked Image::Impl::link(const CompiledKernel& compiled) const {
+  Linked linked;
+  linked.memory = std::make_unique<LinkedCode>(compiled.object, kEntryName,
+                                               [this](std::string_view symbol) { return resolve(symbol); });
+  void* const entry = linked.memory->entry();
+  if (compiled.suspends)
+    linked.code.start_gang = reinterpret_cast<abi::StartGang>(entry);
+  else
+    linked.code.run_block = reinterpret_cast<abi::RunBlock>(entry);
+  linked.code.width = compiled.width;
+  linked.code.stack_bytes = compiled.stack_bytes;
+  return linked;
+}
+
+Image::Image(std::shared_ptr<const Program> program, std::vector<void*> variables, std::shared_ptr<ObjectCache> cache)
+    : impl_(std::make_unique<Impl>(std::move(program), std::move(variables), std::move(cache))) {}
+Image::~Image() = default;
+
+exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block) try {
+  const Program::Impl::Found found = impl_->program->impl().compiled(kernel, block, impl_->cache.get());
+  Impl::Versions& versions = impl_->versions.at(kernel);
+  const std::lock_guard lock(versions.mutex);
+  Impl::Linked& linked = versions.by_shape[static_cast<std::size_t>(found.shape)];
+  if (!linked.memory) linked = impl_->link(*found.code);
+  return linked.code;
+} catch (const std::runtime_error& error) {
+  throw std::runtime_error("kernel " + impl_->program->kernels().at(kernel).name + ": " + error.what());
+}
+
+void* Image::function_address(std::string_view name) {
+  const std::vector<ptx::Function>& functions = impl_->program->module().functions;
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].name == name) return reinterpret_cast<void*>(lower::function_address(i));
+  throw std::runtime_error("the module has no function " + std::string(name));
+}
+
+}  // namespace softgpu::jit

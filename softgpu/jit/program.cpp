@@ -1,0 +1,92 @@
+#include "softgpu/jit/program.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "softgpu/jit/compile.hpp"
+#include "softgpu/jit/host_target.hpp"
+#include "softgpu/jit/kernel_facts.hpp"
+#include "softgpu/jit/program_impl.hpp"
+
+namespace softgpu::jit {
+namespace {
+
+std::size_t count_kernels(const ptx::Module& module) {
+  std::size_t kernels = 0;
+  for (const ptx::Function& function : module.functions) kernels += function.is_kernel && function.is_definition;
+  return kernels;
+}
+
+constexpr std::string_view name_of(abi::Shape shape) {
+  switch (shape) {
+    case abi::Shape::rows: return "rows";
+    case abi::Shape::line: return "line";
+    case abi::Shape::general: return "general";
+  }
+  return {};
+}
+
+bool is_width(unsigned width) { return width == 1 || width == 8 || width == 16 || width == 32; }
+
+}  // namespace
+
+Program::Program(ptx::Module module, std::string text)
+    : impl_(std::make_unique<Impl>(std::move(module), std::move(text))) {}
+Program::~Program() = default;
+const std::vector<KernelFacts>& Program::kernels() const { return impl_->facts; }
+const ptx::Module& Program::module() const { return impl_->module; }
+
+Program::Impl::Impl(ptx::Module parsed, std::string ptx_text)
+    : module(std::move(parsed)), text(std::move(ptx_text)), versions_(count_kernels(module)) {
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_kernel || !function.is_definition) continue;
+    functions.push_back(&function);
+    facts.push_back(facts_of(module, function));
+  }
+}
+
+std::string Program::Impl::key(std::size_t kernel, std::string_view what) const {
+  std::string key = code_generation_identity();
+  key.append("\n").append(facts[kernel].name).append("\n").append(what).append("\n").append(text);
+  return key;
+}
+
+// The width is kept apart from the code: it is needed to know which code to ask for.
+unsigned Program::Impl::load_width(std::size_t kernel, ObjectCache* cache) const {
+  if (!cache || !cache->enabled()) return 0;
+  const std::optional<std::string> stored = cache->load(key(kernel, "width"));
+  const unsigned width = stored && stored->size() == 1 ? static_cast<unsigned char>((*stored)[0]) : 0;
+  return is_width(width) ? width : 0;
+}
+
+Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const {
+  Versions& versions = versions_.at(kernel);
+  const std::lock_guard lock(versions.mutex);
+  if (versions.width == 0) versions.width = load_width(kernel, cache);
+
+  std::optional<KernelCompiler> compiler;
+  if (versions.width == 0) {
+    compiler.emplace(module, *functions[kernel]);
+    versions.width = compiler->width();
+    if (cache) cache->store(key(kernel, "width"), std::string(1, static_cast<char>(versions.width)));
+  }
+  const abi::Shape shape = shape_of(block, versions.width);
+  std::shared_ptr<const CompiledKernel>& version = versions.by_shape[static_cast<std::size_t>(shape)];
+  if (version) return {version, shape};
+
+  const bool caching = cache && cache->enabled();
+  const std::string code_key = caching ? key(kernel, name_of(shape)) : std::string();
+  if (caching && !compiler)
+    if (std::optional<std::string> stored = cache->load(code_key))
+      if (std::optional<CompiledKernel> code = from_bytes(std::move(*stored))) {
+        version = std::make_shared<const CompiledKernel>(std::move(*code));
+        return {version, shape};
+      }
+  if (!compiler) compiler.emplace(module, *functions[kernel]);
+  version = std::make_shared<const CompiledKernel>(compiler->compile(shape));
+  if (caching) cache->store(code_key, to_bytes(*version));
+  return {version, shape};
+}
+
+}  // namespace softgpu::jit

@@ -1,0 +1,45 @@
+// A Program's compiled kernels: what all its Images share.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/program.hpp"
+
+namespace softgpu::jit {
+
+inline constexpr std::size_t kShapes = 3;
+
+struct Program::Impl {
+  Impl(ptx::Module module, std::string text);
+
+  // The object code of a kernel for this block shape: from memory, from the cache, or compiled. Thread-safe; a kernel
+  // is compiled by one thread at a time, different kernels by different threads at once.
+  struct Found {
+    std::shared_ptr<const CompiledKernel> code;
+    abi::Shape shape;
+  };
+  Found compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const;
+
+  const ptx::Module module;
+  const std::string text;
+  std::vector<const ptx::Function*> functions;  // those of `facts`
+  std::vector<KernelFacts> facts;
+
+ private:
+  struct Versions {
+    std::mutex mutex;
+    unsigned width = 0;  // 0: not known yet
+    std::array<std::shared_ptr<const CompiledKernel>, kShapes> by_shape;
+  };
+  unsigned load_width(std::size_t kernel, ObjectCache*) const;
+  std::string key(std::size_t kernel, std::string_view what) const;
+
+  mutable std::vector<Versions> versions_;
+};
+
+}  // namespace softgpu::jit

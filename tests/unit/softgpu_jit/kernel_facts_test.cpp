@@ -1,0 +1,70 @@
+#include "softgpu/jit/kernel_facts.hpp"
+
+#include "unit/softgpu_jit/kernels.hpp"
+
+namespace softgpu::jit {
+namespace {
+
+TEST(KernelFacts, DescribeParameters) {
+  const auto program = program_of(kScale);
+  ASSERT_EQ(program->kernels().size(), 1u);
+  const KernelFacts& facts = program->kernels()[0];
+  EXPECT_EQ(facts.name, "scale");
+  ASSERT_EQ(facts.params.size(), 4u);
+  EXPECT_EQ(facts.params[1].offset, 8u);
+  EXPECT_EQ(facts.params[2].offset, 16u);
+  EXPECT_EQ(facts.params[2].size, 4u);
+  EXPECT_EQ(facts.params[3].offset, 20u);
+  EXPECT_EQ(facts.param_bytes, 24u);
+  EXPECT_EQ(facts.static_shared_bytes, 0u);
+  EXPECT_EQ(facts.max_threads_per_block, 1024u);
+  EXPECT_FALSE(facts.has_dynamic_shared);
+}
+
+TEST(KernelFacts, DescribeMemoryAndLimits) {
+  const auto program = program_of(R"(
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry limited() .maxntid 128, 2, 1 .maxnreg 32
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  .local .align 8 .b8 stack[40];
+  .shared .align 4 .b8 table[100];
+  ld.shared.u32 %r1, [table];
+  st.shared.u32 [dynamic], %r1;
+  mov.u64 %rd1, stack;
+  st.local.u32 [%rd1], %r1;
+  ret;
+}
+.visible .entry exact() .reqntid 64, 1, 1 { ret; }
+)");
+  const KernelFacts& limited = program->kernels()[0];
+  EXPECT_EQ(limited.static_shared_bytes, 112u);  // up to where the dynamic memory starts
+  EXPECT_TRUE(limited.has_dynamic_shared);
+  EXPECT_EQ(limited.local_bytes, 40u);
+  EXPECT_EQ(limited.max_threads_per_block, 256u);
+  EXPECT_LE(limited.registers, 32u);
+  const KernelFacts& exact = program->kernels()[1];
+  EXPECT_EQ(exact.required_threads[0], 64u);
+  EXPECT_EQ(exact.max_threads_per_block, 64u);
+}
+
+TEST(KernelFacts, CountRegistersThatAreLiveTogether) {
+  const auto few = program_of(kScale);
+  EXPECT_GE(few->kernels()[0].registers, 8u);
+  EXPECT_LE(few->kernels()[0].registers, 32u);
+
+  // All loaded before the first is used.
+  std::string text =
+      ".visible .entry many(.param .u64 p) { .reg .b64 %rd<2>; .reg .f32 %f<101>;\nld.param.u64 %rd1, [p];\n";
+  for (int i = 0; i <= 100; ++i)
+    text += "ld.global.f32 %f" + std::to_string(i) + ", [%rd1+" + std::to_string(4 * i) + "];\n";
+  for (int i = 1; i <= 100; ++i) text += "add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
+  text += "st.global.f32 [%rd1], %f0;\nret; }\n";
+  const auto many = program_of(text);
+  EXPECT_GT(many->kernels()[0].registers, 100u);
+  EXPECT_LT(many->kernels()[0].registers, 112u);
+}
+
+}  // namespace
+}  // namespace softgpu::jit
