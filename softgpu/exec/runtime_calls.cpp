@@ -70,8 +70,9 @@ void softgpu_rt_divergent_barrier(std::uint32_t line) {
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,
                             std::uint32_t block_y, std::uint32_t block_z, std::uint32_t thread_x,
                             std::uint32_t thread_y, std::uint32_t thread_z) {
-  // Formatted first: a bad pointer must not leave the kernel while stderr is locked.
-  static thread_local char text[2048];
+  // Formatted first: a bad pointer must not leave the kernel while stderr is locked. On the stack: the little
+  // thread-local storage that a dlopened library may have in every thread is needed for what signal handlers read.
+  char text[2048];
   std::snprintf(text, sizeof text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                 static_cast<const char*>(file), line, static_cast<const char*>(function), block_x, block_y, block_z,
                 thread_x, thread_y, thread_z, static_cast<const char*>(message));
