@@ -4,11 +4,14 @@
 
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
 #include "softgpu/jit/host_target.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/simt.hpp"
@@ -34,6 +37,18 @@ void mark_variables(llvm::Module& code, const ptx::Module& module) {
   for (const ptx::Variable& variable : module.variables)
     if (llvm::GlobalVariable* global = code.getNamedGlobal(variable.name))
       global->setName(llvm::StringRef(kVariablePrefix) + variable.name);
+}
+
+// Atomic operations on shared memory: all threads of a block run on one thread of the host.
+void drop_locks(llvm::Module& code) {
+  constexpr auto kOneThread = llvm::SyncScope::SingleThread;
+  for (llvm::Function& function : code)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
+      if (update && update->getSyncScopeID() == kOneThread) llvm::lowerAtomicRMWInst(update);
+      if (exchange && exchange->getSyncScopeID() == kOneThread) llvm::lowerAtomicCmpXchgInst(exchange);
+    }
 }
 
 // Large frames touch each of their pages in order, so that none steps over the guard page below the stack.
@@ -96,6 +111,7 @@ CompiledKernel KernelCompiler::compile(abi::Shape shape) {
   const simt::Result result = simt::compile(*impl_->code, *impl_->kernel, kEntryName, options);
   impl_->check();
   mark_variables(*impl_->code, impl_->source);
+  drop_locks(*impl_->code);
   probe_stacks(*impl_->code);
   std::string object = generate(*impl_->code, *impl_->target);
   impl_->check();

@@ -40,43 +40,19 @@ AtomicRMWInst::BinOp operation_of(FunctionLowering& f, const Instruction& i) {
   f.refuse(i, "has no operation");
 }
 
-// What memory holds afterwards.
-Value* combined(FunctionLowering& f, AtomicRMWInst::BinOp operation, Value* old, Value* operand) {
-  Builder& ir = f.ir;
-  Value* zero = llvm::Constant::getNullValue(old->getType());
-  switch (operation) {
-    case AtomicRMWInst::And: return ir.CreateAnd(old, operand);
-    case AtomicRMWInst::Or: return ir.CreateOr(old, operand);
-    case AtomicRMWInst::Xor: return ir.CreateXor(old, operand);
-    case AtomicRMWInst::Add: return ir.CreateAdd(old, operand);
-    case AtomicRMWInst::FAdd: return ir.CreateFAdd(old, operand);
-    case AtomicRMWInst::Min: return f.intrinsic(llvm::Intrinsic::smin, {old, operand});
-    case AtomicRMWInst::Max: return f.intrinsic(llvm::Intrinsic::smax, {old, operand});
-    case AtomicRMWInst::UMin: return f.intrinsic(llvm::Intrinsic::umin, {old, operand});
-    case AtomicRMWInst::UMax: return f.intrinsic(llvm::Intrinsic::umax, {old, operand});
-    case AtomicRMWInst::UIncWrap:
-      return ir.CreateSelect(ir.CreateICmpUGE(old, operand), zero, ir.CreateAdd(old, ir.getInt32(1)));
-    case AtomicRMWInst::UDecWrap: {
-      Value* wraps = ir.CreateOr(ir.CreateICmpEQ(old, zero), ir.CreateICmpUGT(old, operand));
-      return ir.CreateSelect(wraps, operand, ir.CreateSub(old, ir.getInt32(1)));
-    }
-    default: return operand;  // exchange
-  }
+// The threads of a block run on one thread of the host, so nobody else sees its shared memory. The operation stays
+// one instruction all the same, for widening to take apart lane by lane; jit/ makes plain code of what is left.
+llvm::SyncScope::ID scope_of(const Instruction& i) {
+  return i.space == ptx::Space::shared ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
 }
-
-bool is_plain(const Instruction& i) { return i.space == ptx::Space::shared; }
 
 llvm::Align natural_alignment(Value* value) { return llvm::Align(value->getType()->getScalarSizeInBits() / 8); }
 
 Value* read_modify_write(FunctionLowering& f, const Instruction& i, Value* pointer, Value* operand) {
   const AtomicRMWInst::BinOp operation = operation_of(f, i);
   const llvm::Align alignment = natural_alignment(operand);
-  if (is_plain(i)) {
-    Value* old = f.ir.CreateAlignedLoad(operand->getType(), pointer, alignment);
-    f.ir.CreateAlignedStore(combined(f, operation, old, operand), pointer, alignment);
-    return old;
-  }
-  return f.ir.CreateAtomicRMW(operation, pointer, operand, alignment, ordering_of(i, llvm::AtomicOrdering::Monotonic));
+  const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::Monotonic);
+  return f.ir.CreateAtomicRMW(operation, pointer, operand, alignment, order, scope_of(i));
 }
 
 Value* bfloat_sum(Builder& ir, Value* a, Value* b) {
@@ -91,7 +67,7 @@ Exchanged compare_exchange(FunctionLowering& f, const Instruction& i, Value* poi
   const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::Monotonic);
   const llvm::AtomicOrdering on_failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order);
   llvm::AtomicCmpXchgInst* result =
-      f.ir.CreateAtomicCmpXchg(pointer, expected, wanted, natural_alignment(expected), order, on_failure);
+      f.ir.CreateAtomicCmpXchg(pointer, expected, wanted, natural_alignment(expected), order, on_failure, scope_of(i));
   return {f.ir.CreateExtractValue(result, 0), f.ir.CreateExtractValue(result, 1)};
 }
 
@@ -100,10 +76,6 @@ Value* add_bfloat(FunctionLowering& f, const Instruction& i, Value* pointer, Val
   Builder& ir = f.ir;
   const llvm::Align alignment = natural_alignment(operand);
   llvm::LoadInst* first = ir.CreateAlignedLoad(operand->getType(), pointer, alignment);
-  if (is_plain(i)) {
-    ir.CreateAlignedStore(bfloat_sum(ir, first, operand), pointer, alignment);
-    return first;
-  }
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
   llvm::BasicBlock* before = ir.GetInsertBlock();
   llvm::BasicBlock* loop = f.new_block("add.bfloat");
@@ -122,12 +94,7 @@ Value* add_bfloat(FunctionLowering& f, const Instruction& i, Value* pointer, Val
 Value* compare_and_swap(FunctionLowering& f, const Instruction& i, Value* pointer, const ptx::Operand* operands) {
   Value* expected = f.read(operands[0], i.types[0]);
   Value* wanted = f.read(operands[1], i.types[0]);
-  if (!is_plain(i)) return compare_exchange(f, i, pointer, expected, wanted).old;
-  const llvm::Align alignment = natural_alignment(expected);
-  Value* old = f.ir.CreateAlignedLoad(expected->getType(), pointer, alignment);
-  Value* replaced = f.ir.CreateSelect(f.ir.CreateICmpEQ(old, expected), wanted, old);
-  f.ir.CreateAlignedStore(replaced, pointer, alignment);
-  return old;
+  return compare_exchange(f, i, pointer, expected, wanted).old;
 }
 
 // Packed halves are atomic one by one, as PTX says.
