@@ -45,6 +45,13 @@ std::size_t reservation(const Config& config) {
   return wanted > kLeast ? wanted : kLeast;
 }
 
+jit::CacheOptions cache_options(const Config& config) {
+  jit::CacheOptions options;
+  options.folder = config.cache_dir.empty() ? jit::user_cache_folder() : config.cache_dir;
+  if (config.cache_size) options.max_bytes = *config.cache_size;
+  return options;
+}
+
 CUmemPoolProps host_pool_properties(CUmemAllocationType type, CUmemLocationType location) {
   CUmemPoolProps properties{};
   properties.allocType = type;
@@ -75,7 +82,10 @@ const Settings& settings() {
 }  // namespace
 
 Driver::Driver(Config config)
-    : config_(std::move(config)), space_(reservation(config_)), pool_({.workers = config_.workers}) {
+    : config_(std::move(config)),
+      space_(reservation(config_)),
+      pool_({.workers = config_.workers}),
+      object_cache_(std::make_shared<jit::ObjectCache>(cache_options(config_))) {
   host_heap_ = std::make_shared<memory::Heap>(space_, memory::Heap::kUnlimited);
   const auto add_default = [this](std::shared_ptr<MemoryPool> pool) {
     pool->mark_default();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "softgpu/exec/pool.hpp"
+#include "softgpu/jit/object_cache.hpp"
 #include "softgpu/memory/address_space.hpp"
 #include "softgpu/memory/allocation_table.hpp"
 #include "softgpu/memory/heap.hpp"
@@ -60,6 +61,8 @@ class Driver {
   int device_count() const { return static_cast<int>(devices_.size()); }
   Device& device(int ordinal) const;  // throws CUDA_ERROR_INVALID_DEVICE
 
+  const std::shared_ptr<jit::ObjectCache>& object_cache() const { return object_cache_; }
+
   const std::shared_ptr<memory::Heap>& host_heap() const { return host_heap_; }
   const std::shared_ptr<MemoryPool>& default_host_pool() const { return default_host_pool_; }
   const std::shared_ptr<MemoryPool>& default_managed_pool() const { return default_managed_pool_; }
@@ -73,6 +76,7 @@ class Driver {
   exec::Pool pool_;
   HostFunctions host_functions_;
   Handles handles_;
+  const std::shared_ptr<jit::ObjectCache> object_cache_;
   std::shared_ptr<memory::Heap> host_heap_;
   std::shared_ptr<MemoryPool> default_host_pool_, default_managed_pool_;
   std::vector<std::unique_ptr<Device>> devices_;

@@ -23,7 +23,7 @@ constexpr std::size_t kVariableAlignment = 256;
 Module::Module(Context& context, std::shared_ptr<const jit::Program> program)
     : context_(context.shared_from_this()), program_(std::move(program)) {
   place_variables();
-  image_ = std::make_unique<jit::Image>(program_, addresses_);
+  image_ = std::make_unique<jit::Image>(program_, addresses_, Driver::get().object_cache());
   initialize_variables();
 }
 
