@@ -40,8 +40,8 @@ TEST_F(DeviceTest, DefaultsToTheCurrentOne) {
 }
 
 TEST_F(DeviceTest, RefusesANumberThatThereIsNot) {
-  EXPECT_THAT(error_of<InvalidArgument>([] { Device(Device::count()); }), HasSubstr("numbered from 0"));
-  EXPECT_THAT(error_of<InvalidArgument>([] { Device(-1); }), HasSubstr("there is no device -1"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { Device{Device::count()}; }), HasSubstr("numbered from 0"));
+  EXPECT_THAT(error_of<InvalidArgument>([] { Device{-1}; }), HasSubstr("there is no device -1"));
 }
 
 TEST_F(DeviceTest, SyncWaitsForAllStreams) {

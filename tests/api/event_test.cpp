@@ -1,4 +1,5 @@
 #include "api/fixture.hpp"
+#include "api/gate.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -30,12 +31,12 @@ TEST_F(EventTest, IsDoneAfterSync) {
 }
 
 TEST_F(EventTest, IsNotDoneWhileTheWorkBeforeItRuns) {
-  Kernel spin = compile(spin_source, "spin");
-  Buffer out = device.allocate(sizeof(unsigned), stream);
-  launch(stream, {}, spin, out, 50'000'000u);
+  Gate gate(stream);
   Event event = stream.record();
   EXPECT_FALSE(event.is_done());
+  gate.open();
   event.sync();
+  EXPECT_TRUE(event.is_done());
 }
 
 TEST_F(EventTest, DifferenceIsTheTimeBetween) {
@@ -65,14 +66,12 @@ TEST_F(EventTest, DifferenceSaysWhichEventWasNotRecorded) {
 }
 
 TEST_F(EventTest, DifferenceSaysWhichEventIsNotDone) {
-  Kernel spin = compile(spin_source, "spin");
-  Buffer out = device.allocate(sizeof(unsigned), stream);
   Event start = stream.record({.timing_enabled = true});
-  launch(stream, {}, spin, out, 50'000'000u);
+  start.sync();
+  Gate gate(stream);
   Event end = stream.record({.timing_enabled = true});
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)(end - start); }),
               AllOf(HasSubstr("the end event"), HasSubstr("not done yet")));
-  stream.sync();
 }
 
 TEST_F(EventTest, AClosedEventIsRefused) {

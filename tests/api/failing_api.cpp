@@ -16,7 +16,7 @@ struct Plan {
 Plan plan;
 
 bool is_release(std::string_view name) {
-  for (const char* word : {"Destroy", "Free", "Unload", "Release", "PopCurrent", "GetError"}) {
+  for (const char* word : {"Destroy", "Free", "Unload", "Release", "PopCurrent", "GetCurrent", "GetError"}) {
     if (name.find(word) != std::string_view::npos) return true;
   }
   return false;
@@ -69,6 +69,8 @@ void FailingApi::fail_next(std::string_view name, CUresult code) {
   fail_nth(1, code);
   plan.only = name;
 }
+
+void FailingApi::stop() { plan.calls_left = 0; }
 
 const std::string& FailingApi::failed() const { return plan.failed; }
 

@@ -7,8 +7,8 @@
 
 namespace cuprum::tests {
 
-/// While an object of this class lives, the library's calls of the driver go through it. Calls that release something
-/// are left alone: they come from destructors, and failing them would leak what later tests count.
+/// While an object of this class lives, the library's calls of the driver go through it. Calls that
+/// releases make are left alone: failing them would leak what later tests count.
 class FailingApi {
  public:
   FailingApi();
@@ -21,6 +21,9 @@ class FailingApi {
 
   /// Makes the next call of one entry point return `code`.
   void fail_next(std::string_view name, CUresult code);
+
+  /// Lets everything succeed again.
+  void stop();
 
   /// The name of the call that was failed; empty when none was since it was last asked to.
   const std::string& failed() const;

@@ -51,6 +51,7 @@ TEST_F(FaultInjectionTest, EveryFailingCallIsReportedAndNothingLeaks) {
       EXPECT_EQ(error.code(), CUDA_ERROR_UNKNOWN) << error.what();
       EXPECT_EQ(error.call(), failing.failed()) << error.what();
     }
+    failing.stop();
     device.sync();
     EXPECT_EQ(live_objects(), before) << "after " << failing.failed();
     if (failing.failed().empty()) break;  // the path has fewer calls than n

@@ -22,6 +22,7 @@ cuuint64_t pool_bytes_in_use() {
 class LeakCheck : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo&) override {
     complaints_.clear();
+    bytes_before_ = pool_bytes_in_use();  // so that a leak is the fault of one test only
     set_log_hook([this](std::string_view line) { complaints_.append(line).append("\n"); });
   }
 
@@ -32,12 +33,13 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
         << live_objects().buffers << ", pools " << live_objects().memory_pools << ", programs "
         << live_objects().programs << ", object codes " << live_objects().object_codes << ", kernels "
         << live_objects().kernels;
-    EXPECT_EQ(pool_bytes_in_use(), 0u);
+    EXPECT_EQ(pool_bytes_in_use(), bytes_before_);
     EXPECT_EQ(complaints_, "") << "destructors complained";
     set_log_hook(nullptr);
   }
 
   std::string complaints_;
+  cuuint64_t bytes_before_ = 0;
 };
 
 const bool registered = [] {

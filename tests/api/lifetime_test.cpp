@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "api/fixture.hpp"
+#include "api/gate.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -55,7 +56,7 @@ TEST_F(LifetimeTest, WorkingNeedsNoCurrentContext) {
   EXPECT_EQ(current, nullptr) << "the caller's context is left as it was";
 }
 
-TEST_F(LifetimeTest, AKernelMayGoBeforeItHasRun) {
+TEST_F(LifetimeTest, AKernelMayGoWhileItRuns) {
   Stream stream = device.create_stream();
   Buffer out = device.allocate(sizeof(unsigned), stream);
   out.fill(0u, stream);
@@ -67,17 +68,36 @@ TEST_F(LifetimeTest, AKernelMayGoBeforeItHasRun) {
 }
 
 TEST_F(LifetimeTest, ABufferMayGoWhileItsStreamStillUsesIt) {
-  Kernel spin = compile(spin_source, "spin");
   Stream stream = device.create_stream();
-  Buffer result = device.allocate(sizeof(unsigned), stream);
+  Buffer result = device.allocate(sizeof(int), stream);
+  Gate gate(stream);
   {
-    Buffer out = device.allocate(sizeof(unsigned), stream);
-    launch(stream, {}, spin, out, 5'000'000u);
-    result.copy_from(out, stream);
+    Buffer temporary = device.allocate(sizeof(int), stream);
+    temporary.fill(5, stream);
+    result.copy_from(temporary, stream);
   }
-  Buffer next = device.allocate(sizeof(unsigned), stream);
-  next.fill(0u, stream);
-  EXPECT_NE(download<unsigned>(result, stream).front(), 0u);
+  Buffer next = device.allocate(sizeof(int), stream);
+  next.fill(6, stream);
+  gate.open();
+  EXPECT_EQ(download<int>(result, stream).front(), 5);
+}
+
+TEST_F(LifetimeTest, AStreamMayGoWhileItsWorkIsWaiting) {
+  Stream stream = device.create_stream();
+  Buffer data = device.allocate(sizeof(int), stream);
+  Event filled = device.create_event();
+  Stream other = device.create_stream();
+  Gate gate(other);
+  {
+    Stream temporary = device.create_stream();
+    temporary.wait(stream);  // for the allocation
+    temporary.wait(other);
+    data.fill(8, temporary);
+    temporary.record(filled);
+  }
+  gate.open();
+  stream.wait(filled);
+  EXPECT_EQ(download<int>(data, stream).front(), 8);
 }
 
 TEST_F(LifetimeTest, HandlesInStaticVariablesAreReleasedAtExit) {

@@ -36,6 +36,8 @@ struct Kind {
   MemoryResource (*make)(const Device&);
 };
 
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
 const Kind kinds[] = {
     {"Device", false, [](const Device& device) -> MemoryResource { return DeviceMemoryResource(device); }},
     {"DevicePool", false,

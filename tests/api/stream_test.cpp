@@ -1,4 +1,5 @@
 #include "api/fixture.hpp"
+#include "api/gate.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -40,25 +41,39 @@ TEST_F(StreamTest, RunsWorkInOrder) {
 }
 
 TEST_F(StreamTest, WaitMakesLaterWorkSeeTheOtherStream) {
-  Kernel spin = compile(spin_source, "spin");
   Stream other = device.create_stream();
-  Buffer slow = device.allocate(sizeof(unsigned), other);
-  slow.fill(0u, other);
-  launch(other, {}, spin, slow, 1'000'000u);
+  Buffer data = device.allocate(sizeof(int), other);
+  Buffer copy = device.allocate(sizeof(int), stream);
+  data.fill(0, other);
+  Gate gate(other);
+  data.fill(7, other);
   stream.wait(other);
-  EXPECT_NE(download<unsigned>(slow, stream).front(), 0u);
+  copy.copy_from(data, stream);
+  gate.open();
+  EXPECT_EQ(download<int>(copy, stream).front(), 7);
 }
 
 TEST_F(StreamTest, WaitMakesLaterWorkSeeTheEvent) {
-  Kernel spin = compile(spin_source, "spin");
   Stream other = device.create_stream();
-  Buffer slow = device.allocate(sizeof(unsigned), other);
-  slow.fill(0u, other);
-  launch(other, {}, spin, slow, 1'000'000u);
-  Event done = other.record();
-  stream.wait(done);
-  done.close();
-  EXPECT_NE(download<unsigned>(slow, stream).front(), 0u);
+  Buffer data = device.allocate(sizeof(int), other);
+  Buffer copy = device.allocate(sizeof(int), stream);
+  data.fill(0, other);
+  Gate gate(other);
+  data.fill(7, other);
+  Event filled = other.record();
+  stream.wait(filled);
+  filled.close();
+  copy.copy_from(data, stream);
+  gate.open();
+  EXPECT_EQ(download<int>(copy, stream).front(), 7);
+}
+
+TEST_F(StreamTest, StreamsThatDoNotWaitDoNotBlockEachOther) {
+  Stream other = device.create_stream();
+  Buffer data = device.allocate(sizeof(int), stream);
+  Gate gate(other);
+  data.fill(7, stream);
+  EXPECT_EQ(download<int>(data, stream).front(), 7);
 }
 
 TEST_F(StreamTest, CopiesAreTheSameStream) {
