@@ -90,7 +90,7 @@ Value* Math::lg2(Value* x) {
 // sin(x + quarter_turns pi/2). x is brought to [-pi/4, pi/4] with pi/2 in three parts; beyond what that can do
 // (|x| above some millions) the result is without meaning, but in [-1, 1].
 Value* Math::sine(Value* x, unsigned quarter_turns) {
-  static constexpr double kHalfPi[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50};
+  static constexpr double kHalfPi[] = {0x1.921fb4p+0, 0x1.4442dp-24, 0x1.846988p-48};  // all positive: keeps -0
   static constexpr double kSine[] = {-0x1.55554581395d4p-3, 0x1.1107566faca13p-7, -0x1.994b3f7f913bcp-13};
   static constexpr double kCosine[] = {0x1.55555100fd334p-5, -0x1.6c0ee06f3f01dp-10, 0x1.9a6cb5ba12db1p-16};
   Value* shifted = fma(x, number(0x1.45f306p-1), number(kRounder));
@@ -101,7 +101,7 @@ Value* Math::sine(Value* x, unsigned quarter_turns) {
   r = clamp(r, -0.7855, 0.7855);
 
   Value* square = ir.CreateFMul(r, r);
-  Value* sine = fma(ir.CreateFMul(r, square), polynomial(square, kSine), r);
+  Value* sine = ir.CreateFMul(r, fma(square, polynomial(square, kSine), number(1.0)));  // this too keeps -0
   Value* one_minus_half = fma(square, number(-0.5), number(1.0));
   Value* cosine = fma(ir.CreateFMul(square, square), polynomial(square, kCosine), one_minus_half);
   Value* odd = ir.CreateTrunc(quadrant, ir.getInt1Ty());

@@ -1,5 +1,4 @@
-// Read-modify-write. Shared memory belongs to one thread of the host at a time, so there it is a plain load and
-// store; elsewhere it is atomic.
+// Read-modify-write.
 #include "softgpu/lower/elementwise.hpp"
 #include "softgpu/lower/float_formats.hpp"
 #include "softgpu/lower/instructions.hpp"
@@ -42,7 +41,7 @@ AtomicRMWInst::BinOp operation_of(FunctionLowering& f, const Instruction& i) {
 
 // The threads of a block run on one thread of the host, so nobody else sees its shared memory. The operation stays
 // one instruction all the same, for widening to take apart lane by lane; jit/ makes plain code of what is left.
-llvm::SyncScope::ID scope_of(const Instruction& i) {
+llvm::SyncScope::ID observers_of(const Instruction& i) {
   return i.space == ptx::Space::shared ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
 }
 
@@ -52,7 +51,7 @@ Value* read_modify_write(FunctionLowering& f, const Instruction& i, Value* point
   const AtomicRMWInst::BinOp operation = operation_of(f, i);
   const llvm::Align alignment = natural_alignment(operand);
   const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::Monotonic);
-  return f.ir.CreateAtomicRMW(operation, pointer, operand, alignment, order, scope_of(i));
+  return f.ir.CreateAtomicRMW(operation, pointer, operand, alignment, order, observers_of(i));
 }
 
 Value* bfloat_sum(Builder& ir, Value* a, Value* b) {
@@ -66,8 +65,8 @@ struct Exchanged {
 Exchanged compare_exchange(FunctionLowering& f, const Instruction& i, Value* pointer, Value* expected, Value* wanted) {
   const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::Monotonic);
   const llvm::AtomicOrdering on_failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order);
-  llvm::AtomicCmpXchgInst* result =
-      f.ir.CreateAtomicCmpXchg(pointer, expected, wanted, natural_alignment(expected), order, on_failure, scope_of(i));
+  llvm::AtomicCmpXchgInst* result = f.ir.CreateAtomicCmpXchg(pointer, expected, wanted, natural_alignment(expected),
+                                                             order, on_failure, observers_of(i));
   return {f.ir.CreateExtractValue(result, 0), f.ir.CreateExtractValue(result, 1)};
 }
 

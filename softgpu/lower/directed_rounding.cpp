@@ -54,15 +54,29 @@ Value* upscale(Builder& ir, Value* value, double threshold, double factor) {
   return ir.CreateSelect(small, number(value, factor), number(value, 1.0));
 }
 
+// A product that is lost beside a larger term counts by its sign alone: its factors are replaced by larger ones.
+void make_visible(Builder& ir, Value*& x, Value*& y) {
+  Value* zero = number(x, 0.0);
+  Value* lost = ir.CreateFCmpOLT(absolute(ir, ir.CreateFMul(x, y)), number(x, 0x1p-960));
+  lost = ir.CreateAnd(lost, ir.CreateAnd(ir.CreateFCmpONE(x, zero), ir.CreateFCmpONE(y, zero)));
+  const auto enlarged = [&](Value* factor) {
+    Value* large = ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(factor, 0x1p-450), factor);
+    return ir.CreateSelect(lost, large, factor);
+  };
+  x = enlarged(x);
+  y = enlarged(y);
+}
+
 // Boldo and Muller: the error of a fused multiply-add is the sum of two doubles; its sign is that of the larger.
 Exact fma_of_doubles(Builder& ir, Value* a, Value* b, Value* c) {
   Value* result = fused(ir, a, b, c);
-  Value* scale = upscale(ir, result, 0x1p-800, 0x1p+200);
+  Value* scale = upscale(ir, result, 0x1p-800, 0x1p+600);
   Value* x = ir.CreateFMul(a, scale);
   Value* y = ir.CreateFMul(b, scale);
   Value* z = ir.CreateFMul(ir.CreateFMul(c, scale), scale);
   Value* r = ir.CreateFMul(ir.CreateFMul(result, scale), scale);
 
+  make_visible(ir, x, y);
   Value* product = ir.CreateFMul(x, y);
   Value* product_error = fused(ir, x, y, ir.CreateFNeg(product));
   const Exact low = ordered_sum(ir, z, product_error);
@@ -92,7 +106,7 @@ Exact exact_product(Builder& ir, Value* a, Value* b) {
     return {product, number(product, 0.0)};
   }
   Value* product = ir.CreateFMul(a, b);
-  Value* scale = upscale(ir, product, 0x1p-900, 0x1p+100);
+  Value* scale = upscale(ir, product, 0x1p-900, 0x1p+600);
   Value* scaled = ir.CreateFMul(ir.CreateFMul(product, scale), scale);
   Value* error = fused(ir, ir.CreateFMul(a, scale), ir.CreateFMul(b, scale), ir.CreateFNeg(scaled));
   return with_overflow(ir, {product, error}, {a, b});
