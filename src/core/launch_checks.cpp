@@ -93,8 +93,9 @@ void check_special_shape(const LaunchConfig& config, const ResolvedKernel& kerne
   }
   if (!config.cluster) return;
   if (!device.cluster_launch) {
-    throw NotSupported(text(launch, ": clusters need compute capability 9.0; ", describe(device), " has ",
-                            device.compute_capability.major, '.', device.compute_capability.minor));
+    throw NotSupported(text(launch, ": ", describe(device), ", of compute capability ", device.compute_capability.major,
+                            '.', device.compute_capability.minor,
+                            ", can't launch clusters; GPUs of 9.0 and newer can"));
   }
   const Dim3& cluster = *config.cluster;
   check_extents("cluster", cluster, device.max_grid_dim, device, launch);

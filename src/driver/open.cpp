@@ -48,11 +48,11 @@ OpenDriver initialise(Choice kind, const SharedLibrary& library) {
   return driver;
 }
 
-OpenDriver open_nvidia() {
+// `advice` ends the message when it is not there; `auto` follows it by itself and says something else.
+OpenDriver open_nvidia(const char* advice) {
   SharedLibrary library = SharedLibrary::open("libcuda.so.1");
   if (!library) {
-    throw NotSupported(text("NVIDIA's driver is not installed (", library.error(),
-                            "). It comes with the GPU's display driver; CUPRUM_DRIVER=softgpu runs without a GPU"));
+    throw NotSupported(text("NVIDIA's driver is not installed (", library.error(), ")", advice));
   }
   if (is_softgpu(library.path())) {
     throw NotSupported(
@@ -81,7 +81,7 @@ struct Attempt {
 
 Attempt try_nvidia() {
   try {
-    OpenDriver driver = open_nvidia();
+    OpenDriver driver = open_nvidia("");
     int devices = 0;
     if (driver.api.cuDeviceGetCount(&devices) == CUDA_SUCCESS && devices > 0) return {driver, {}};
     return {std::nullopt, text("NVIDIA's driver ", driver.info.path, " shows no device")};
@@ -123,7 +123,8 @@ Choice choice_from_environment() {
 
 OpenDriver open_driver(Choice choice) {
   switch (choice) {
-    case Choice::nvidia: return open_nvidia();
+    case Choice::nvidia:
+      return open_nvidia(". It comes with the GPU's display driver; CUPRUM_DRIVER=softgpu runs without a GPU");
     case Choice::softgpu: return open_softgpu();
     case Choice::automatic: break;
   }

@@ -104,6 +104,34 @@ TEST_F(LaunchTest, GivesMoreThan48KiBWhenTheDeviceHasThem) {
                     HasSubstr(device.name())));
 }
 
+constexpr const char* count_source = R"(
+extern "C" __global__ void count(int* threads) { atomicAdd(threads, 1); }
+)";
+
+TEST_F(LaunchTest, CooperativeLaunchesRunWhereTheDeviceHasThem) {
+  Kernel count = compile(count_source, "count");
+  Buffer threads = upload(std::vector<int>{0}, stream);
+  auto cooperative = [&] { launch(stream, {.block = 64, .is_cooperative = true}, count, threads); };
+  if (device.properties().cooperative_launch()) {
+    cooperative();
+    EXPECT_EQ(download<int>(threads, stream).front(), 64);
+  } else {
+    EXPECT_THAT(error_of<NotSupported>(cooperative), HasSubstr("has no cooperative launches"));
+  }
+}
+
+TEST_F(LaunchTest, TheGridOfAClusterLaunchCountsClusters) {
+  Kernel count = compile(count_source, "count");
+  Buffer threads = upload(std::vector<int>{0}, stream);
+  auto clusters = [&] { launch(stream, {.grid = 3, .block = 32, .cluster = 2}, count, threads); };
+  if (device.properties().cluster_launch()) {
+    clusters();
+    EXPECT_EQ(download<int>(threads, stream).front(), 3 * 2 * 32);
+  } else {
+    EXPECT_THAT(error_of<NotSupported>(clusters), HasSubstr("can't launch clusters"));
+  }
+}
+
 TEST_F(LaunchTest, RefusesTheWrongNumberOfArguments) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = device.allocate(64, stream);

@@ -43,6 +43,7 @@ const Kind kinds[] = {
     {"DevicePool", false,
      [](const Device& device) -> MemoryResource { return DeviceMemoryResource(device, {.max_size = 1 << 26}); }},
     {"Pinned", true, [](const Device&) -> MemoryResource { return PinnedMemoryResource(); }},
+    {"PinnedPool", true, [](const Device&) -> MemoryResource { return PinnedMemoryResource({.max_size = 1 << 26}); }},
     {"Custom", false,
      [](const Device& device) -> MemoryResource {
        return MemoryResource(std::make_shared<Counting>(DeviceMemoryResource(device)));
@@ -51,6 +52,14 @@ const Kind kinds[] = {
 
 class MemoryResourceTest : public ApiTest, public ::testing::WithParamInterface<Kind> {
  protected:
+  void SetUp() override {
+    try {
+      GetParam().make(device);
+    } catch (const NotSupported& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
   Stream stream = device.create_stream();
 };
 

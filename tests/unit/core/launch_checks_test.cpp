@@ -59,7 +59,8 @@ TEST_F(LaunchChecks, NameTheDimension) {
 
 TEST_F(LaunchChecks, SayWhatClustersNeed) {
   EXPECT_EQ(refusal({.cluster = 2}),
-            "launching kernel k: clusters need compute capability 9.0; device 0 (Old GPU) has 7.5");
+            "launching kernel k: device 0 (Old GPU), of compute capability 7.5, can't launch clusters; GPUs of 9.0 and "
+            "newer can");
 }
 
 TEST_F(LaunchChecks, CountTheGridInClusters) {
