@@ -1,0 +1,66 @@
+#include "softgpu/runtime/handles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace softgpu::runtime {
+namespace {
+
+using Handle = struct Opaque*;
+using Table = HandleTable<Handle, int>;
+
+TEST(Handles, LeadToTheirObjects) {
+  Table table;
+  const Handle one = table.add(std::make_shared<int>(1)), two = table.add(std::make_shared<int>(2));
+  EXPECT_EQ(*table.find(one), 1);
+  EXPECT_EQ(*table.find(two), 2);
+  EXPECT_EQ(table.all().size(), 2u);
+}
+
+TEST(Handles, AnythingElseLeadsNowhere) {
+  Table table;
+  const Handle one = table.add(std::make_shared<int>(1));
+  int local = 0;
+  EXPECT_EQ(table.find(nullptr), nullptr);
+  EXPECT_EQ(table.find(reinterpret_cast<Handle>(0x1)), nullptr);
+  EXPECT_EQ(table.find(reinterpret_cast<Handle>(&local)), nullptr);
+  EXPECT_EQ(table.find(reinterpret_cast<Handle>(reinterpret_cast<char*>(one) + 1)), nullptr);
+  EXPECT_EQ(table.find(reinterpret_cast<Handle>(reinterpret_cast<char*>(one) + 32)), nullptr) << "never given out";
+}
+
+TEST(Handles, RemovedOnesAreNotReusedSoon) {
+  Table table;
+  const Handle dead = table.add(std::make_shared<int>(1));
+  EXPECT_EQ(*table.remove(dead), 1);
+  EXPECT_EQ(table.remove(dead), nullptr);
+  for (int i = 0; i < 500; ++i) EXPECT_NE(table.add(std::make_shared<int>(i)), dead);
+  EXPECT_EQ(table.find(dead), nullptr);
+}
+
+TEST(Handles, CanGetAnotherObject) {
+  Table table;
+  const Handle handle = table.add(std::make_shared<int>(1));
+  EXPECT_EQ(*table.replace(handle, nullptr), 1);
+  EXPECT_EQ(table.find(handle), nullptr);
+  table.replace(handle, std::make_shared<int>(2));
+  EXPECT_EQ(*table.find(handle), 2);
+}
+
+TEST(Handles, CanBeUsedWhileOthersAreRemoved) {
+  Table table;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&table, t] {
+      for (int i = 0; i < 2000; ++i) {
+        const Handle handle = table.add(std::make_shared<int>(t));
+        ASSERT_EQ(*table.find(handle), t);
+        ASSERT_EQ(*table.remove(handle), t);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(table.all().empty());
+}
+
+}  // namespace
+}  // namespace softgpu::runtime
