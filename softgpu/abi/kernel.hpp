@@ -58,6 +58,8 @@ struct Gang {
   std::uint32_t reduction_in = 0;  // how many of the arrived threads have a true predicate
   // Written by the scheduler before it resumes the gang:
   std::uint32_t reduction_out = 0;  // all: every predicate was true; any: one was; count: how many were
+  // Generated code's own: %tid of lane 0.
+  Dim3 thread{0, 0, 0};
 };
 
 // A kernel without suspend points: runs all threads of the block.
@@ -78,6 +80,6 @@ static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 &&
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
-static_assert(offsetof(Gang, reduction_out) == 40);
+static_assert(offsetof(Gang, reduction_out) == 40 && offsetof(Gang, thread) == 44);
 
 }  // namespace softgpu::abi

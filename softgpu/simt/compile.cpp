@@ -4,6 +4,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Coroutines/CoroCleanup.h"
+#include "llvm/Transforms/Coroutines/CoroEarly.h"
+#include "llvm/Transforms/Coroutines/CoroSplit.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -78,6 +81,18 @@ void check(Module& module, const char* stage) {
     throw std::runtime_error(std::string("internal error: invalid code after ") + stage + ": " + problem);
 }
 
+// Splits coroutines before anything is optimised: work that passes moved behind a suspension would have to be kept in
+// the frame across it.
+void split_coroutines(Module& module, TargetMachine& target) {
+  CGSCCPassManager components;
+  components.addPass(CoroSplitPass(/*OptimizeFrame=*/true));
+  ModulePassManager passes;
+  passes.addPass(CoroEarlyPass());
+  passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(std::move(components)));
+  passes.addPass(CoroCleanupPass());
+  PassRunner(target).run(passes, module);
+}
+
 void optimise(Module& module, TargetMachine& target) {
   PassRunner runner(target);
   ModulePassManager passes = runner.builder().buildPerModuleDefaultPipeline(OptimizationLevel::O3);
@@ -118,6 +133,7 @@ Result compile(Module& module, Function& kernel, const char* entry_name, const O
     make_run_block(gangs, used.shape, width, entry_name);
   kernel.eraseFromParent();
   check(module, "making the entry point");
+  if (suspends) split_coroutines(module, target);
   optimise(module, target);
   return {width, suspends, stack_bytes(module)};
 }

@@ -90,17 +90,33 @@ void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, 
        [&] { builder.CreateCall(gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
 }
 
+// Kept in the gang rather than computed in the coroutine, where the divisions would be done again after each
+// suspension.
+void store_first_thread(IRBuilder<>& builder, Value* gang, abi::Shape shape) {
+  Value* first = load_block_field(builder, gang, offsetof(abi::Gang, first_thread), builder.getInt32Ty());
+  Value *x = first, *y = builder.getInt32(0), *z = builder.getInt32(0);
+  if (shape == abi::Shape::rows) {
+    Value* block = load_block_field(builder, gang, offsetof(abi::Gang, block), builder.getPtrTy());
+    const BlockSize size(builder, block);
+    Value* row = builder.CreateUDiv(first, size.x);
+    x = builder.CreateURem(first, size.x);
+    y = builder.CreateURem(row, size.y);
+    z = builder.CreateUDiv(row, size.y);
+  }
+  const auto put = [&](std::size_t offset, Value* value) {
+    builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), gang, offset));
+  };
+  put(offsetof(abi::Gang, thread.x), x);
+  put(offsetof(abi::Gang, thread.y), y);
+  put(offsetof(abi::Gang, thread.z), z);
+}
+
 // ---- Coroutines --------------------------------------------------------------------------------
 
 class CoroutineMaker {
  public:
-  CoroutineMaker(Function& gang, abi::Shape shape, unsigned width)
-      : gang_(gang),
-        context_(gang.getContext()),
-        module_(gang.getParent()),
-        builder_(context_),
-        shape_(shape),
-        width_(width) {}
+  explicit CoroutineMaker(Function& gang)
+      : gang_(gang), context_(gang.getContext()), module_(gang.getParent()), builder_(context_) {}
 
   Function* make() {
     auto* type = FunctionType::get(builder_.getPtrTy(), {builder_.getPtrTy()}, false);
@@ -139,14 +155,9 @@ class CoroutineMaker {
     Value* block = field(offsetof(abi::Gang, block), builder_.getPtrTy());
     Value* first = field(offsetof(abi::Gang, first_thread), builder_.getInt32Ty());
     Value* lanes = field(offsetof(abi::Gang, lanes), builder_.getInt32Ty());
-    Value *x = first, *y = builder_.getInt32(0), *z = builder_.getInt32(0);
-    if (shape_ == abi::Shape::rows) {
-      const BlockSize size(builder_, block);
-      Value* row = builder_.CreateUDiv(first, size.x);
-      x = builder_.CreateURem(first, size.x);
-      y = builder_.CreateURem(row, size.y);
-      z = builder_.CreateUDiv(row, size.y);
-    }
+    Value* x = field(offsetof(abi::Gang, thread.x), builder_.getInt32Ty());
+    Value* y = field(offsetof(abi::Gang, thread.y), builder_.getInt32Ty());
+    Value* z = field(offsetof(abi::Gang, thread.z), builder_.getInt32Ty());
     return builder_.CreateCall(&gang_, {block, gang, first, x, y, z, lanes});
   }
 
@@ -194,8 +205,6 @@ class CoroutineMaker {
   LLVMContext& context_;
   Module* module_;
   IRBuilder<> builder_;
-  abi::Shape shape_;
-  unsigned width_;
   Function* ramp_ = nullptr;
   Value* frame_ = nullptr;
   BasicBlock* out_ = nullptr;
@@ -222,14 +231,15 @@ Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned 
 
 Function* make_start_gang(const GangFunctions& gangs, abi::Shape shape, unsigned width, const char* name) {
   Module* module = gangs.full->getParent();
-  Function* full = CoroutineMaker(*gangs.full, shape, width).make();
-  Function* partial = gangs.partial ? CoroutineMaker(*gangs.partial, shape, width).make() : nullptr;
+  Function* full = CoroutineMaker(*gangs.full).make();
+  Function* partial = gangs.partial ? CoroutineMaker(*gangs.partial).make() : nullptr;
   IRBuilder<> builder(module->getContext());
   auto* type = FunctionType::get(builder.getPtrTy(), {builder.getPtrTy()}, false);
   Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
   entry->addFnAttr(Attribute::NoUnwind);
   builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
   Value* gang = entry->getArg(0);
+  store_first_thread(builder, gang, shape);
   Value* ramp = full;
   if (partial) {
     Value* lanes = load_block_field(builder, gang, offsetof(abi::Gang, lanes), builder.getInt32Ty());
