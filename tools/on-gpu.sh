@@ -37,7 +37,9 @@ pack() {
 # Builds only where nothing was built; needs what ./tour needs.
 build_here() {
   source "$root/tools/setup.sh"
-  set_up -DCUPRUM_BENCH=ON
+  set_up
+  configure release -DCUPRUM_BENCH=ON
+  build release
 }
 
 # The sum of the numbers that a pattern finds in GoogleTest's closing lines.

@@ -188,22 +188,22 @@ configure() {
   fi
   say "configure: build/$preset"
   rm -f "$mark"
-  (cd "$root" && cmake --preset "$preset" "${options[@]}" --log-level=WARNING) ||
+  (cd "$root" && cmake --preset "$preset" "${options[@]}" --log-level=WARNING >/dev/null) ||
     fail "CMake could not configure the project (see above)."
   printf '%s\n' "${options[*]}" >"$mark"
 }
 
-# build PRESET
+# build PRESET [TARGET...]
 build() {
+  local targets=("${@:2}")
   say "build: build/$1"
-  NINJA_STATUS='[%f/%t, %es] ' cmake --build "$root/build/$1" --parallel "$(nproc)" || fail "The build failed (see above)."
+  NINJA_STATUS='[%f/%t, %es] ' cmake --build "$root/build/$1" --parallel "$(nproc)" --target "${targets[@]:-all}" ||
+    fail "The build failed (see above)."
 }
 
-# set_up [OPTION...]: all of it, with options for CMake
+# What both commands begin with.
 set_up() {
   ensure_packages
   ensure_cuda
   keep_caches_here
-  configure release "$@"
-  build release
 }
