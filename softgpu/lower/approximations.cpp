@@ -124,7 +124,7 @@ Value* Math::tanh(Value* x) {
 }  // namespace
 
 void lower_ex2(FunctionLowering& f, const Instruction& i) {
-  for_each_float(f, i, [&](Value* x) { return Math(f).ex2(x); });
+  for_each_unflushed_float(f, i, [&](Value* x) { return Math(f).ex2(x); });
 }
 
 void lower_lg2(FunctionLowering& f, const Instruction& i) {
@@ -132,11 +132,11 @@ void lower_lg2(FunctionLowering& f, const Instruction& i) {
 }
 
 void lower_sin(FunctionLowering& f, const Instruction& i) {
-  for_each_float(f, i, [&](Value* x) { return Math(f).sine(x, 0); });
+  for_each_unflushed_float(f, i, [&](Value* x) { return Math(f).sine(x, 0); });
 }
 
 void lower_cos(FunctionLowering& f, const Instruction& i) {
-  for_each_float(f, i, [&](Value* x) { return Math(f).sine(x, 1); });
+  for_each_unflushed_float(f, i, [&](Value* x) { return Math(f).sine(x, 1); });
 }
 
 void lower_tanh(FunctionLowering& f, const Instruction& i) {

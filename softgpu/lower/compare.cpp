@@ -3,6 +3,7 @@
 
 #include "softgpu/lower/elementwise.hpp"
 #include "softgpu/lower/float_formats.hpp"
+#include "softgpu/lower/flush.hpp"
 #include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {

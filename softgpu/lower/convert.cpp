@@ -1,5 +1,9 @@
 // cvt, by the kinds of its two types.
+#include <algorithm>
+#include <cmath>
+
 #include "softgpu/lower/float_modifiers.hpp"
+#include "softgpu/lower/flush.hpp"
 #include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {
@@ -51,22 +55,34 @@ Value* to_integral(FunctionLowering& f, Value* value, const Instruction& i) {
   return value;
 }
 
-// Out of range goes to the nearest value in range. NaN is 0, but where 64 bits come in or go out it is the
-// integer with only the top bit set.
+// The integer of an integral number; out of range the nearest one in range. What LLVM leaves undefined is never
+// selected. (Its own saturating conversion would be done lane by lane.)
+Value* saturated_integer(FunctionLowering& f, Value* value, Type to, Value* if_nan) {
+  Builder& ir = f.ir;
+  const unsigned width = ptx::bits(to);
+  const bool sign = ptx::is_signed(to);
+  llvm::Type* converted_type = ir.getIntNTy(std::max(width, 32u));
+  Value* integer = sign || width < 32 ? ir.CreateFPToSI(value, converted_type) : ir.CreateFPToUI(value, converted_type);
+  integer = resize(ir, integer, width, false);
+  const llvm::APInt lowest = sign ? llvm::APInt::getSignedMinValue(width) : llvm::APInt(width, 0);
+  const llvm::APInt highest = sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  const double past_end = std::ldexp(1.0, static_cast<int>(sign ? width - 1 : width));
+  const double start = sign ? -past_end : 0.0;
+  integer = ir.CreateSelect(ir.CreateFCmpOGE(value, number(value, past_end)), ir.getInt(highest), integer);
+  integer = ir.CreateSelect(ir.CreateFCmpOLT(value, number(value, start)), ir.getInt(lowest), integer);
+  return ir.CreateSelect(ir.CreateFCmpUNO(value, value), if_nan, integer);
+}
+
+// NaN is 0, but where 64 bits come in or go out it is the integer with only the top bit set.
 void float_to_integer(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
   const Type to = i.types[0], from = i.types[1];
   Value* value = widen(ir, f.read(i.operands[1], from), from);
   if (i.has(Modifier::ftz)) value = flush(ir, value, from);
-  Value* integral = to_integral(f, value, i);
-  llvm::Type* result_type = llvm_type(f.module.context(), to);
-  const auto id = ptx::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  Value* result = ir.CreateIntrinsic(id, {result_type, integral->getType()}, {integral});
-  if (ptx::bits(to) == 64 || ptx::bits(from) == 64) {
-    Value* top_bit = ir.getInt(llvm::APInt::getSignMask(ptx::bits(to)));
-    result = ir.CreateSelect(ir.CreateFCmpUNO(value, value), top_bit, result);
-  }
-  f.write(i.operands[0], result, to);
+  const unsigned width = ptx::bits(to);
+  const bool has_64_bits = width == 64 || ptx::bits(from) == 64;
+  Value* if_nan = ir.getInt(has_64_bits ? llvm::APInt::getSignMask(width) : llvm::APInt(width, 0));
+  f.write(i.operands[0], saturated_integer(f, to_integral(f, value, i), to, if_nan), to);
 }
 
 // ---- integer to float
@@ -77,8 +93,7 @@ Value* integer_to_binary(FunctionLowering& f, Value* integer, bool sign, llvm::T
   Value* nearest = sign ? ir.CreateSIToFP(integer, type) : ir.CreateUIToFP(integer, type);
   if (rounding == Rounding::nearest) return nearest;
   Value* wide = resize(ir, integer, 64, sign);
-  const auto id = sign ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  Value* back = ir.CreateIntrinsic(id, {ir.getInt64Ty(), type}, {nearest});
+  Value* back = saturated_integer(f, nearest, sign ? Type::s64 : Type::u64, ir.getInt64(0));
   Value* past_end = ir.CreateFCmpOGE(nearest, number(nearest, sign ? 0x1p63 : 0x1p64));
   Value* above = ir.CreateOr(past_end, sign ? ir.CreateICmpSGT(back, wide) : ir.CreateICmpUGT(back, wide));
   Value* below =

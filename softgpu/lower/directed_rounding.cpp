@@ -93,6 +93,12 @@ Value* quotient_error(Builder& ir, Value* quotient, Value* a, Value* b) {
 
 Value* root_error(Builder& ir, Value* root, Value* a) { return fused(ir, ir.CreateFNeg(root), root, a); }
 
+// A number of the same sign, smaller than the distance of any two results of floats; zero for zero.
+Value* trifle(Builder& ir, Value* error) {
+  Value* tiny = ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(error, 0x1p-1000), error);
+  return ir.CreateSelect(ir.CreateFCmpONE(error, number(error, 0.0)), tiny, number(error, 0.0));
+}
+
 }  // namespace
 
 Exact exact_sum(Builder& ir, Value* a, Value* b) {
@@ -122,7 +128,7 @@ Exact exact_quotient(Builder& ir, Value* a, Value* b) {
     Value* x = as_double(ir, a);
     Value* y = as_double(ir, b);
     Value* quotient = ir.CreateFDiv(x, y);
-    return {quotient, quotient_error(ir, quotient, x, y)};
+    return {quotient, trifle(ir, quotient_error(ir, quotient, x, y))};
   }
   Value* quotient = ir.CreateFDiv(a, b);
   Value* scale = upscale(ir, a, 0x1p-900, 0x1p+500);
@@ -136,7 +142,7 @@ Exact exact_root(Builder& ir, Value* a) {
   if (a->getType()->isFloatTy()) {
     Value* x = as_double(ir, a);
     Value* root = ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
-    return {root, root_error(ir, root, x)};
+    return {root, trifle(ir, root_error(ir, root, x))};
   }
   Value* root = ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
   Value* scale = upscale(ir, a, 0x1p-500, 0x1p+300);
@@ -154,44 +160,33 @@ Exact signed_zero(Builder& ir, const Exact& sum, Value* x, Value* y) {
 
 // Numbers of one sign are ordered as their bits are, so the neighbour is one bit pattern away.
 Value* step(Builder& ir, Value* nearest, Value* above, Value* below, Rounding rounding) {
-  if (rounding == Rounding::nearest) return nearest;
   Value* bits = to_bits(ir, nearest);
   llvm::Type* type = bits->getType();
+  Value* one = llvm::ConstantInt::get(type, 1);
+  Value* sign = ir.CreateAShr(bits, type->getIntegerBitWidth() - 1);  // 0 or -1
+  Value* upwards = ir.CreateOr(sign, one);  // what the bits of the next larger number differ by
   Value* negative = ir.CreateICmpSLT(bits, llvm::ConstantInt::get(type, 0));
   Value* too_large = ir.CreateSelect(negative, below, above);  // in magnitude
-  Value* too_small = ir.CreateSelect(negative, above, below);
-  Value* inwards = too_large;
-  Value* outwards = too_small;
-  if (rounding == Rounding::zero) {
-    outwards = ir.getFalse();
-  } else if (rounding == Rounding::down) {
-    inwards = ir.CreateAnd(too_large, above);
-    outwards = ir.CreateAnd(too_small, above);
-  } else if (rounding == Rounding::up) {
-    inwards = ir.CreateAnd(too_large, below);
-    outwards = ir.CreateAnd(too_small, below);
-  } else {
-    Value* even = ir.CreateNot(ir.CreateTrunc(bits, ir.getInt1Ty()));
-    inwards = ir.CreateAnd(too_large, even);
-    outwards = ir.CreateAnd(too_small, even);
+  Value* moved = bits;
+  switch (rounding) {
+    case Rounding::nearest: break;
+    case Rounding::zero: moved = ir.CreateSelect(too_large, ir.CreateSub(bits, one), bits); break;
+    case Rounding::down: moved = ir.CreateSelect(above, ir.CreateSub(bits, upwards), bits); break;
+    case Rounding::up: moved = ir.CreateSelect(below, ir.CreateAdd(bits, upwards), bits); break;
+    case Rounding::odd: {
+      Value* inexact_even = ir.CreateAnd(ir.CreateOr(above, below), ir.CreateNot(ir.CreateTrunc(bits, ir.getInt1Ty())));
+      Value* odd = ir.CreateSelect(too_large, ir.CreateSub(bits, one), ir.CreateAdd(bits, one));
+      moved = ir.CreateSelect(inexact_even, odd, bits);
+    }
   }
-  Value* moved = ir.CreateSub(bits, ir.CreateZExt(inwards, type));
-  moved = ir.CreateAdd(moved, ir.CreateZExt(outwards, type));
   return from_bits(ir, moved, nearest->getType());
 }
 
-// A float differs from the double by more than the double's error, or not at all.
+// The distance between a double and the nearest float is a double, to be compared with what the double lacks.
 Value* round_exact(Builder& ir, const Exact& exact, llvm::Type* type, Rounding rounding) {
-  Value* zero = number(exact.error, 0.0);
-  Value* missing = ir.CreateFCmpOGT(exact.error, zero);
-  Value* excess = ir.CreateFCmpOLT(exact.error, zero);
-  if (type->isDoubleTy()) return step(ir, exact.value, excess, missing, rounding);
-  Value* nearest = ir.CreateFPTrunc(exact.value, type);
-  Value* back = as_double(ir, nearest);
-  Value* equal = ir.CreateFCmpOEQ(back, exact.value);
-  Value* above = ir.CreateOr(ir.CreateFCmpOGT(back, exact.value), ir.CreateAnd(equal, excess));
-  Value* below = ir.CreateOr(ir.CreateFCmpOLT(back, exact.value), ir.CreateAnd(equal, missing));
-  return step(ir, nearest, above, below, rounding);
+  Value* nearest = type->isFloatTy() ? ir.CreateFPTrunc(exact.value, type) : exact.value;
+  Value* excess = type->isFloatTy() ? ir.CreateFSub(as_double(ir, nearest), exact.value) : number(exact.error, 0.0);
+  return step(ir, nearest, ir.CreateFCmpOGT(excess, exact.error), ir.CreateFCmpOLT(excess, exact.error), rounding);
 }
 
 }  // namespace softgpu::lower

@@ -1,5 +1,6 @@
 // Floating-point arithmetic. Rounding to nearest is LLVM's own; the other modes are made from exact results.
 #include "softgpu/lower/float_modifiers.hpp"
+#include "softgpu/lower/flush.hpp"
 #include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {
@@ -104,17 +105,16 @@ void min_max(FunctionLowering& f, const Instruction& i, bool is_min) {
   });
 }
 
-// abs and neg touch the sign bit only, also of a NaN.
-template <typename Operation>
-void change_sign(FunctionLowering& f, const Instruction& i, Operation operation) {
+// abs and neg touch the sign bit only, also of a NaN. Short formats change it as integers: LLVM would widen a half.
+template <typename OfFloat, typename OfBits>
+void change_sign(FunctionLowering& f, const Instruction& i, OfFloat of_float, OfBits of_bits) {
   const Type type = i.types[0];
+  const Type element_type = element_of(type);
   Elements results;
   for (Value* element : split(f, f.read(i.operands[1], type), type)) {
-    if (i.has(Modifier::ftz)) {
-      Value* flushed = flush(f.ir, widen(f.ir, element, element_of(type)), element_of(type));
-      element = narrow(f.ir, flushed, element_of(type));
-    }
-    results.push_back(operation(to_bits(f.ir, element)));
+    if (i.has(Modifier::ftz))
+      element = narrow(f.ir, flush(f.ir, widen(f.ir, element, element_type), element_type), element_type);
+    results.push_back(ptx::bits(element_type) == 16 ? of_bits(to_bits(f.ir, element)) : of_float(element));
   }
   f.write(i.operands[0], join(f, results), type);
 }
@@ -176,15 +176,15 @@ void lower_rsqrt(FunctionLowering& f, const Instruction& i) {
 }
 
 void lower_float_abs(FunctionLowering& f, const Instruction& i) {
-  change_sign(f, i, [&](Value* bits) {
-    return f.ir.CreateAnd(bits, f.ir.getInt(llvm::APInt::getSignedMaxValue(bits->getType()->getIntegerBitWidth())));
-  });
+  change_sign(
+      f, i, [&](Value* value) { return f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); },
+      [&](Value* bits) { return f.ir.CreateAnd(bits, f.ir.getInt16(0x7fff)); });
 }
 
 void lower_float_neg(FunctionLowering& f, const Instruction& i) {
-  change_sign(f, i, [&](Value* bits) {
-    return f.ir.CreateXor(bits, f.ir.getInt(llvm::APInt::getSignMask(bits->getType()->getIntegerBitWidth())));
-  });
+  change_sign(
+      f, i, [&](Value* value) { return f.ir.CreateFNeg(value); },
+      [&](Value* bits) { return f.ir.CreateXor(bits, f.ir.getInt16(0x8000)); });
 }
 
 void lower_float_min(FunctionLowering& f, const Instruction& i) { min_max(f, i, true); }

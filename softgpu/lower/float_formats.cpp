@@ -9,16 +9,6 @@ namespace {
 
 Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
 
-Value* absolute(Builder& ir, Value* value) { return ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); }
-
-double smallest_normal(Type element_type) {
-  switch (element_type) {
-    case Type::f16: return 0x1p-14;
-    case Type::f64: return 0x1p-1022;
-    default: return 0x1p-126;
-  }
-}
-
 Value* bfloat_to_float(Builder& ir, Value* bits) {
   return ir.CreateBitCast(ir.CreateShl(ir.CreateZExt(bits, ir.getInt32Ty()), 16), ir.getFloatTy());
 }
@@ -35,12 +25,6 @@ Value* narrow(Builder& ir, Value* value, Type element_type) {
   if (element_type == Type::f16) return ir.CreateFPTrunc(value, ir.getHalfTy());
   if (element_type == Type::bf16) return round_to_bfloat(ir, value, Rounding::nearest);
   return value;
-}
-
-Value* flush(Builder& ir, Value* value, Type element_type) {
-  Value* tiny = ir.CreateFCmpOLT(absolute(ir, value), number(value, smallest_normal(element_type)));
-  Value* zero = ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(value, 0.0), value);
-  return ir.CreateSelect(tiny, zero, value);
 }
 
 Value* saturate(Builder& ir, Value* value) {

@@ -1,4 +1,4 @@
-// Building blocks of floating-point code: formats, flushing, saturation, and rounding that is not to nearest.
+// Building blocks of floating-point code: formats, saturation, and rounding that is not to nearest.
 //
 // All are straight-line code without library calls, so that simt/ can widen it. Formats narrower than f32 are computed
 // in float: for +, -, *, / and sqrt of f16 and bf16, float has enough bits that rounding twice does no harm.
@@ -13,8 +13,6 @@ llvm::Value* widen(Builder&, llvm::Value* element, ptx::Type element_type);
 // A float (double for f64) rounded to nearest even to an element.
 llvm::Value* narrow(Builder&, llvm::Value*, ptx::Type element_type);
 
-// Zero with its sign for what is subnormal in the format; `value` is float or double.
-llvm::Value* flush(Builder&, llvm::Value* value, ptx::Type element_type);
 // Clamped to [0, 1], NaN to 0.
 llvm::Value* saturate(Builder&, llvm::Value* value);
 // Negative values to 0, NaN stays.
@@ -28,8 +26,9 @@ enum class Rounding : std::uint8_t {
   odd,  // inexact results get an odd last bit: rounding again, to a format 2 or more bits shorter, is then exact
 };
 
-// An exact result as the nearest double and the sign of what is missing: value + error is the exact result, but only
-// the sign of `error` counts. A NaN there means that nothing is missing.
+// An exact result as the nearest double and what is missing: value + error is the exact result. Where a double is
+// wanted only the sign of `error` counts; where a float is, it must also be smaller than half a step of the double. A
+// NaN there means that nothing is missing.
 struct Exact {
   llvm::Value* value;
   llvm::Value* error;

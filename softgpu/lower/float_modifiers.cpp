@@ -1,5 +1,7 @@
 #include "softgpu/lower/float_modifiers.hpp"
 
+#include "softgpu/lower/flush.hpp"
+
 namespace softgpu::lower {
 
 using llvm::Value;

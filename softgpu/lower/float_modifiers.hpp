@@ -19,6 +19,15 @@ Elements read_sources(FunctionLowering&, const ptx::Operand&, const ptx::Instruc
 // Applies .ftz, .sat and .relu to results and writes them.
 void write_results(FunctionLowering&, const ptx::Instruction&, Elements results);
 
+// d = operation(a), element by element. For operations whose result for a subnormal operand is 1, or the operand
+// itself, nothing needs to be flushed before.
+template <typename Operation>
+void for_each_unflushed_float(FunctionLowering& f, const ptx::Instruction& i, Operation operation) {
+  Elements results;
+  for (llvm::Value* a : read_floats(f, i.operands[1], i.types[0])) results.push_back(operation(a));
+  write_results(f, i, std::move(results));
+}
+
 // d = operation(a), element by element.
 template <typename Operation>
 void for_each_float(FunctionLowering& f, const ptx::Instruction& i, Operation operation) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "softgpu/lower/flush.hpp"
 #include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/recover_pointers.hpp"
 #include "softgpu/lower/register_types.hpp"
@@ -85,6 +86,7 @@ void FunctionLowering::finish() {
   llvm::DominatorTree dominators(target_);
   llvm::AssumptionCache assumptions(target_);
   llvm::PromoteMemToReg(promotable, dominators, &assumptions);
+  settle_flushes(target_);
   recover_pointers(target_);
 }
 

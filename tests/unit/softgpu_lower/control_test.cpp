@@ -2,7 +2,9 @@
 #include <array>
 
 #include "softgpu/abi/marks.hpp"
+#include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/lower.hpp"
+#include "softgpu/ptx/instruction_table.hpp"
 #include "softgpu/ptx/parse.hpp"
 #include "unit/softgpu_lower/snippet_checks.hpp"
 
@@ -257,6 +259,11 @@ TEST(LowerSpecialRegisters, AreMarks) {
   EXPECT_EQ(value("%clock_hi"), 0x12345678u);
   EXPECT_EQ(value("%total_smem_size"), 4096u);
   EXPECT_EQ(value("WARP_SZ"), 32u);
+}
+
+TEST(LowerTable, HasEveryInstructionThatTheParserTakes) {
+  for (const ptx::InstructionRow& row : ptx::instruction_rows())
+    EXPECT_NE(lower::row_of(row.opcode).emit, nullptr) << row.suffixes;
 }
 
 TEST(LowerSharedLayout, HoldsWhatTheKernelCanReach) {

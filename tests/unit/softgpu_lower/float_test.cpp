@@ -128,6 +128,21 @@ TEST(LowerFloat32, FlushToZero) {
                       [](Row r) { return std::sqrt(flushed(as<float>(r.a))); });
 }
 
+TEST(LowerFloat32, WhatIsFlushedIsNotFlushedAgain) {
+  const std::string text = module(R"(.visible .entry k(.param .u64 x) {
+    .reg .f32 a, b; .reg .b64 at; .reg .pred p; ld.param.u64 at, [x]; ld.global.f32 a, [at]; mov.f32 b, 0f3F800000;
+    loop: mul.ftz.f32 b, b, a; add.ftz.f32 b, b, b; neg.ftz.f32 b, b; setp.lt.ftz.f32 p, b, 0f42000000; @p bra loop;
+    st.global.f32 [at], b; ret; })");
+  const std::string ir = Kernel(text).ir();
+  // Once for what was loaded, once for each result of mul and add.
+  int flushes = 0;
+  for (std::size_t at = ir.find("call float @llvm.copysign"); at != std::string::npos;
+       at = ir.find("call float @llvm.copysign", at + 1))
+    ++flushes;
+  EXPECT_EQ(flushes, 3) << ir;
+  EXPECT_EQ(ir.find("softgpu.flush"), std::string::npos) << ir;
+}
+
 TEST(LowerFloat32, Saturation) {
   check_rows({"add.sat.f32 d, a, b;", "f32", "f32", "f32"}, pairs(floats<float>(), floats<float>()), [](Row r) {
     const float sum = as<float>(r.a) + as<float>(r.b);
