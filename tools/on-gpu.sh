@@ -20,8 +20,15 @@ TEXT
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The programs that speak to whichever driver CUPRUM_DRIVER names.
-test_programs() { find "$1/bin" -maxdepth 1 -type f -executable \( -name 'api_*' -o -name 'conformance_*' \) | sort; }
-bench_programs() { find "$1/bin" -maxdepth 1 -type f -executable \( -name bench_launch -o -name bench_first_launch \) | sort; }
+test_programs() { programs "$1" api_test conformance ptx_test; }
+bench_programs() { programs "$1" bench_launch bench_first_launch; }
+programs() {
+  local name
+  for name in "${@:2}"; do
+    [[ -x $1/bin/$name ]] && echo "$1/bin/$name"
+  done
+  return 0
+}
 
 pack() {
   local folder=$1 build=$2
@@ -42,11 +49,11 @@ build_here() {
   build release
 }
 
-# The sum of the numbers that a pattern finds in GoogleTest's closing lines.
-sum_of() { sed -n "s/^\[  $1  \] \([0-9]*\) tests\?[.,].*/\1/p" "$log" | awk '{ sum += $1 } END { print sum + 0 }'; }
+# The sum of the numbers in GoogleTest's closing lines of one kind.
+sum_of() { sed -n "s/^\[ *$1 *\] \([0-9]*\) tests\?[.,].*/\1/p" "$log" | awk '{ sum += $1 } END { print sum + 0 }'; }
 
 run() {
-  local build=$1 program passed failed broken=0
+  local build=$1 program passed failed skipped broken=0
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
   export CUPRUM_DRIVER=nvidia LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -63,8 +70,8 @@ run() {
     echo "==> $(basename "$program")"
     "$program" || { echo "$(basename "$program") failed"; broken=$((broken + 1)); }
   done
-  passed=$(sum_of PASSED) failed=$(($(sum_of FAILED) + broken))
-  echo "$passed passed, $failed failed"
+  passed=$(sum_of PASSED) failed=$(($(sum_of FAILED) + broken)) skipped=$(sum_of SKIPPED)
+  echo "$passed passed, $failed failed$([[ $skipped -eq 0 ]] || echo ", $skipped skipped")"
   [[ $failed -eq 0 ]]
 }
 
