@@ -26,8 +26,9 @@ struct HostCpu {
   std::string name, features;
 };
 
+// Never destroyed, as what follows: another thread may be compiling while the process exits.
 const HostCpu& host_cpu() {
-  static const HostCpu cpu = [] {
+  static const HostCpu& cpu = *new HostCpu([] {
     std::vector<std::string> features;
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
       features.push_back((feature.second ? "+" : "-") + feature.first().str());
@@ -35,7 +36,7 @@ const HostCpu& host_cpu() {
     HostCpu found{llvm::sys::getHostCPUName().str(), ""};
     for (const std::string& feature : features) found.features += (found.features.empty() ? "" : ",") + feature;
     return found;
-  }();
+  }());
   return cpu;
 }
 
@@ -104,11 +105,11 @@ std::unique_ptr<llvm::TargetMachine> make_host_target() {
 }
 
 const std::string& code_generation_identity() {
-  static const std::string identity = [] {
+  static const std::string& identity = *new std::string([] {
     const std::string build = own_build_id();
     return "LLVM " LLVM_VERSION_STRING "\n" + host_cpu().name + "\n" + host_cpu().features + "\n" +
            (build.empty() ? own_file() : build);
-  }();
+  }());
   return identity;
 }
 

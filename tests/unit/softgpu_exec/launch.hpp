@@ -64,7 +64,7 @@ class Submitted {
 inline Outcome run(Pool& pool, GridLaunch launch) { return Submitted(pool, std::move(launch)).wait(); }
 
 // A store that neither the compiler nor a sanitizer sees through, as in generated code.
-[[gnu::noinline, gnu::no_sanitize("thread", "address", "undefined")]] inline void write_to(std::uintptr_t address) {
+__attribute__((noinline, no_sanitize("thread", "address", "undefined"))) inline void write_to(std::uintptr_t address) {
   asm volatile("" : "+r"(address));
   *reinterpret_cast<volatile char*>(address) = 1;
 }
