@@ -78,7 +78,7 @@ void float_to_integer(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
   const Type to = i.types[0], from = i.types[1];
   Value* value = widen(ir, f.read(i.operands[1], from), from);
-  if (i.has(Modifier::ftz)) value = flush(ir, value, from);
+  if (i.has(Modifier::ftz) && from == Type::f32) value = flush(ir, value, from);
   const unsigned width = ptx::bits(to);
   const bool has_64_bits = width == 64 || ptx::bits(from) == 64;
   Value* if_nan = ir.getInt(has_64_bits ? llvm::APInt::getSignMask(width) : llvm::APInt(width, 0));
@@ -152,8 +152,8 @@ void float_to_float(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
   const Type to = i.types[0], from = i.types[1];
   Value* value = widen(ir, f.read(i.operands[1], from), from);
-  const bool ftz = i.has(Modifier::ftz);
-  if (ftz && from != Type::f64) value = flush(ir, value, from);
+  const bool ftz = i.has(Modifier::ftz);  // is about subnormal floats only, not those of the other formats
+  if (ftz && from == Type::f32) value = flush(ir, value, from);
   value = to_integral(f, value, i);
   if (i.has(Modifier::sat)) value = saturate(ir, value);
   Value* result = converted(f, value, i, to);

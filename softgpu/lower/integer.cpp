@@ -73,12 +73,12 @@ struct Division {
   Value *dividend, *divisor, *by_zero;
 };
 
-// A divisor that never traps on the host, also in lanes that are switched off. INT_MIN / -1 wraps to INT_MIN with
-// remainder 0, which is what dividing by 1 gives.
+// A divisor that never traps on the host, also in lanes that are switched off or from registers that were never
+// written (hence the freezes). INT_MIN / -1 wraps to INT_MIN with remainder 0, which is what dividing by 1 gives.
 Division safe_division(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
-  Value* a = f.read(i.operands[1], i.types[0]);
-  Value* b = f.read(i.operands[2], i.types[0]);
+  Value* a = ir.CreateFreeze(f.read(i.operands[1], i.types[0]));
+  Value* b = ir.CreateFreeze(f.read(i.operands[2], i.types[0]));
   const unsigned width = ptx::bits(i.types[0]);
   Value* by_zero = ir.CreateICmpEQ(b, ir.getIntN(width, 0));
   Value* unsafe = by_zero;

@@ -15,8 +15,12 @@ using llvm::Value;
 class Recovery {
  public:
   explicit Recovery(llvm::Function& function) {
-    for (llvm::Instruction& instruction : llvm::instructions(function))
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (llvm::isa<llvm::PtrToIntInst>(instruction)) add(&instruction);
+      for (Value* operand : instruction.operands())
+        if (llvm::isa<llvm::Constant>(operand) && starts_at_object(operand) && moves_address(instruction, operand))
+          add(&instruction);
+    }
     while (!pending_.empty()) {
       Value* address = pending_.pop_back_val();
       for (llvm::User* user : address->users())
@@ -32,13 +36,16 @@ class Recovery {
     if (derived_.insert(address).second) pending_.push_back(address);
   }
 
-  // Constant expressions start at a module variable.
+  // Constant expressions are addresses of module variables, possibly with an offset.
   bool starts_at_object(Value* address) const {
-    if (auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address))
-      return constant->getOpcode() == llvm::Instruction::PtrToInt;
-    return derived_.contains(address);
+    auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address);
+    if (!constant) return derived_.contains(address);
+    if (constant->getOpcode() == llvm::Instruction::Add)
+      constant = llvm::dyn_cast<llvm::ConstantExpr>(constant->getOperand(0));
+    return constant && constant->getOpcode() == llvm::Instruction::PtrToInt;
   }
 
+  // Whether a user of an address gives an address within the same object.
   bool moves_address(llvm::User& user, Value* address) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(&user);
     if (!instruction) return false;
@@ -57,7 +64,13 @@ class Recovery {
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(address)) return build(*phi);
     auto& operation = llvm::cast<llvm::Operator>(*address);
     if (operation.getOpcode() == llvm::Instruction::PtrToInt) return operation.getOperand(0);
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address)) return build(*constant);
     return built_[address] = build(llvm::cast<llvm::Instruction>(*address));
+  }
+
+  Value* build(llvm::ConstantExpr& sum) {
+    auto* variable = llvm::cast<llvm::Constant>(build(sum.getOperand(0)));
+    return llvm::ConstantExpr::getGetElementPtr(llvm::Type::getInt8Ty(sum.getContext()), variable, sum.getOperand(1));
   }
 
   Value* build(llvm::Instruction& operation) {

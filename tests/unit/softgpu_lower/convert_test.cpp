@@ -262,6 +262,13 @@ TEST(LowerConvert, HalfToOthers) {
   });
 }
 
+TEST(LowerConvert, FlushesFloatsOnly) {
+  EXPECT_EQ(evaluate({"cvt.ftz.f32.f16 d, a;", "f32", "b16"}, {{0x0001}}), std::vector<u64>{bits_of(0x1p-24f)});
+  EXPECT_EQ(evaluate({"cvt.rn.ftz.f32.f64 d, a;", "f32", "f64"}, {{bits_of(-0x1p-130)}}), std::vector<u64>{0x80000000});
+  EXPECT_EQ(evaluate({"cvt.ftz.f64.f32 d, a;", "f64", "f32"}, {{1}}), std::vector<u64>{0});
+  EXPECT_EQ(evaluate({"cvt.rpi.ftz.s32.f32 d, a;", "b32", "f32"}, {{1}}), std::vector<u64>{0});
+}
+
 TEST(LowerConvert, PackedAndSpecialForms) {
   const auto one = [](const char* code, u64 a, u64 b) { return evaluate({code, "b32", "f32", "f32"}, {{a, b}})[0]; };
   const u64 one_and_half = bits_of(1.5f), minus_two = bits_of(-2.0f), huge = bits_of(1e30f);

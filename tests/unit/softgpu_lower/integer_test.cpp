@@ -152,5 +152,33 @@ TEST(LowerInteger, MinMaxAbsNeg) {
   check_pairs<s32>("min.relu.s32", [](s32 a, s32 b) { return std::max(std::min(a, b), 0); });
 }
 
+TEST(LowerInteger, AbsAndNegWrap) {
+  const std::vector<Row> rows = pairs(integers(64), {0});
+  const auto sizes = evaluate({"abs.s64 d, a;", "b64", "b64"}, rows);
+  const auto negatives = evaluate({"neg.s64 d, a;", "b64", "b64"}, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(negatives[i], 0 - rows[i].a);
+    ASSERT_EQ(sizes[i], static_cast<s64>(rows[i].a) < 0 ? 0 - rows[i].a : rows[i].a);
+  }
+}
+
+TEST(LowerInteger, PairsOfShorts) {
+  const std::vector<Row> rows = pairs(integers(32), integers(32));
+  const auto check = [&](const std::string& code, u16 (*reference)(u16, u16)) {
+    const auto results = evaluate({code + " d, a, b;", "b32", "b32", "b32"}, rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const u64 low = reference(static_cast<u16>(rows[i].a), static_cast<u16>(rows[i].b));
+      const u64 high = reference(static_cast<u16>(rows[i].a >> 16), static_cast<u16>(rows[i].b >> 16));
+      ASSERT_EQ(results[i], high << 16 | low) << code;
+    }
+  };
+  check("add.u16x2", [](u16 a, u16 b) { return static_cast<u16>(a + b); });
+  check("min.u16x2", [](u16 a, u16 b) { return std::min(a, b); });
+  check("max.s16x2", [](u16 a, u16 b) { return static_cast<u16>(std::max(static_cast<s16>(a), static_cast<s16>(b))); });
+  check("min.relu.s16x2", [](u16 a, u16 b) {
+    return static_cast<u16>(std::max<s16>(std::min(static_cast<s16>(a), static_cast<s16>(b)), 0));
+  });
+}
+
 }  // namespace
 }  // namespace softgpu::test

@@ -135,10 +135,10 @@ std::map<std::string, void*> all_symbols() {
 #define BIND_REDUX(name) add_symbol(symbols, "softgpu." #name, redux<static_cast<int>(Mark::name)>);
   BIND_REDUX(redux_add)
   BIND_REDUX(redux_min_s)
-  BIND_REDUX(redux_max_s) BIND_REDUX(redux_min_u) BIND_REDUX(redux_max_u) BIND_REDUX(redux_and) BIND_REDUX(redux_or)
-      BIND_REDUX(redux_xor)
+  BIND_REDUX(redux_max_s)
+  BIND_REDUX(redux_min_u) BIND_REDUX(redux_max_u) BIND_REDUX(redux_and) BIND_REDUX(redux_or) BIND_REDUX(redux_xor)
 #undef BIND_REDUX
-          add_symbol(symbols, "softgpu.vote_ballot", ballot);
+      add_symbol(symbols, "softgpu.vote_ballot", ballot);
   add_symbol(symbols, "softgpu.match_any_32", match_any_32);
   add_symbol(symbols, "softgpu.match_any_64", match_any_64);
   add_symbol(symbols, "softgpu.activemask", activemask);
