@@ -1,0 +1,189 @@
+// Branches, loops, jump tables, calls.
+#include "ptx/run_kernel.hpp"
+
+namespace ptx_test {
+namespace {
+
+using U = std::uint32_t;
+using ControlFlow = PtxTest;
+
+unsigned collatz(unsigned n) {
+  unsigned steps = 0;
+  for (; n > 1; ++steps) n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+  return steps;
+}
+
+TEST_F(ControlFlow, DivergesAndComesTogether) {
+  const auto result = run_threads(
+      "and.b32 %r0, %t, 3; setp.eq.u32 %p0, %r0, 0; @%p0 bra A; setp.eq.u32 %p0, %r0, 1; @%p0 bra B; mov.u32 %r1, 30; "
+      "bra END;\n"
+      "A: mov.u32 %r1, 10; bra END;\nB: mov.u32 %r1, 20;\nEND: add.u32 %r1, %r1, %t;" +
+          store("%r1"),
+      96);
+  EXPECT_EQ(result, each_thread(96, [](unsigned i) { return i + (i % 4 == 0 ? 10 : i % 4 == 1 ? 20 : 30); }));
+}
+
+TEST_F(ControlFlow, LoopsAsOftenAsEachThreadNeeds) {
+  const auto result = run_threads(
+      "add.u32 %r0, %t, 1; mov.u32 %r1, 0;\n"
+      "LOOP: setp.le.u32 %p0, %r0, 1; @%p0 bra END; and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN;\n"
+      "mad.lo.u32 %r0, %r0, 3, 1; bra NEXT;\nEVEN: shr.u32 %r0, %r0, 1;\nNEXT: add.u32 %r1, %r1, 1; bra LOOP;\nEND:" +
+          store("%r1"),
+      256);
+  EXPECT_EQ(result, each_thread(256, [](unsigned i) { return collatz(i + 1); }));
+}
+
+TEST_F(ControlFlow, LeavesNestedLoops) {
+  const auto result = run_threads(
+      "mov.u32 %r0, 0; mov.u32 %r9, 0;\nOUTER: mov.u32 %r1, 0;\n"
+      "INNER: mul.lo.u32 %r2, %r0, %r1; add.u32 %r9, %r9, 1; setp.gt.u32 %p0, %r2, %t; @%p0 bra DONE; add.u32 %r1, "
+      "%r1, 1; setp.lt.u32 %p1, %r1, 12; @%p1 bra INNER;\n"
+      "add.u32 %r0, %r0, 1; setp.lt.u32 %p2, %r0, 9; @%p2 bra OUTER;\nDONE:" +
+          store("%r9"),
+      128);
+  EXPECT_EQ(result, each_thread(128, [](unsigned t) {
+              unsigned count = 0;
+              for (unsigned i = 0; i < 9; ++i)
+                for (unsigned j = 0; j < 12; ++j) {
+                  ++count;
+                  if (i * j > t) return count;
+                }
+              return count;
+            }));
+}
+
+// Two entries into one loop: no loop header dominates it.
+TEST_F(ControlFlow, EntersALoopInTheMiddle) {
+  const auto result = run_threads(
+      "mov.u32 %r0, %t; mov.u32 %r1, 0; and.b32 %r2, %t, 1; setp.eq.u32 %p0, %r2, 1; @%p0 bra SECOND;\n"
+      "FIRST: add.u32 %r1, %r1, 3;\nSECOND: add.u32 %r1, %r1, 5; setp.eq.u32 %p1, %r0, 0; @%p1 bra END; sub.u32 %r0, "
+      "%r0, 1; and.b32 %r2, %r0, 2; setp.eq.u32 %p2, %r2, 0; @%p2 bra SECOND; bra FIRST;\nEND:" +
+          store("%r1"),
+      64);
+  EXPECT_EQ(result, each_thread(64, [](unsigned t) {
+              unsigned n = t, sum = 0;
+              bool second = t % 2 == 1;
+              for (;;) {
+                if (!second) sum += 3;
+                sum += 5;
+                if (n == 0) return sum;
+                --n;
+                second = (n & 2) == 0;
+              }
+            }));
+}
+
+TEST_F(ControlFlow, JumpsByATable) {
+  const auto result = run_threads(
+      "and.b32 %r0, %t, 3; mov.u32 %r1, 1;\ntable: .branchtargets A, B, C, B;\nbrx.idx %r0, table;\n"
+      "A: add.u32 %r1, %r1, 10;\nB: add.u32 %r1, %r1, 100;\nC: add.u32 %r1, %r1, 1000;" +
+          store("%r1"),
+      64);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i % 4 == 0 ? 1111 : i % 4 == 2 ? 1001 : 1101; }));
+}
+
+TEST_F(ControlFlow, EndsThreadsEarly) {
+  EXPECT_EQ(run_threads("setp.gt.u32 %p0, %t, 20; @%p0 exit;" + store("7")),
+            each_thread(32, [](unsigned i) { return i > 20 ? 0 : 7; }));
+  EXPECT_EQ(run_threads("setp.gt.u32 %p0, %t, 20; @%p0 ret;" + store("7")),
+            each_thread(32, [](unsigned i) { return i > 20 ? 0 : 7; }));
+}
+
+const std::string kSquare =
+    ".func (.param .b32 result) square(.param .b32 number) { .reg .b32 %r<2>; ld.param.b32 %r0, [number]; mul.lo.u32 "
+    "%r1, %r0, %r0; st.param.b32 [result], %r1; ret; }\n"
+    ".func (.reg .b32 %out) successor(.reg .b32 %in) { add.u32 %out, %in, 1; ret; }\n";
+
+TEST_F(ControlFlow, CallsFunctions) {
+  const auto result = run_threads(
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; call.uni (b), square, (a); ld.param.b32 %r0, [b]; } call "
+      "(%r0), successor, (%r0);" +
+          store("%r0"),
+      64, kSquare);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i * i + 1; }));
+}
+
+TEST_F(ControlFlow, CallsInBranches) {
+  const auto result = run_threads(
+      "mov.u32 %r0, %t; setp.gt.u32 %p0, %t, 13; @%p0 call (%r0), successor, (%r0); and.b32 %r1, %t, 1; setp.eq.u32 "
+      "%p1, %r1, 0; @!%p1 bra END; call (%r0), square, (%r0);\nEND:" +
+          store("%r0"),
+      64, kSquare);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) {
+              const unsigned n = i > 13 ? i + 1 : i;
+              return i % 2 == 0 ? n * n : n;
+            }));
+}
+
+TEST_F(ControlFlow, PassesStructures) {
+  const std::string function =
+      ".func (.param .align 8 .b8 result[16]) swap(.param .align 8 .b8 pair[16]) { .reg .b64 %d<2>; ld.param.b64 %d0, "
+      "[pair]; ld.param.b64 %d1, [pair+8]; st.param.b64 [result], %d1; st.param.b64 [result+8], %d0; ret; }\n";
+  const auto result = run_threads(
+      "{ .param .align 8 .b8 a[16]; .param .align 8 .b8 b[16]; cvt.u64.u32 %d0, %t; mul.lo.u64 %d1, %d0, 100; "
+      "st.param.b64 [a], %d0; st.param.b64 [a+8], %d1; call (b), swap, (a);\n"
+      "ld.param.b64 %d2, [b]; ld.param.b64 %d3, [b+8]; } mad.lo.u64 %d2, %d2, 7, %d3; cvt.u32.u64 %r0, %d2;" +
+          store("%r0"),
+      64, function);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i * 700 + i; }));
+}
+
+TEST_F(ControlFlow, CallsByAddress) {
+  const std::string functions =
+      ".func (.param .b32 r) one(.param .b32 n) { .reg .b32 %r<2>; ld.param.b32 %r0, [n]; add.u32 %r1, %r0, 1; "
+      "st.param.b32 [r], %r1; ret; }\n"
+      ".func (.param .b32 r) two(.param .b32 n) { .reg .b32 %r<2>; ld.param.b32 %r0, [n]; mul.lo.u32 %r1, %r0, 2; "
+      "st.param.b32 [r], %r1; ret; }\n"
+      ".global .u64 functions[2] = {one, two};\n";
+  const auto result = run_threads(
+      "and.b32 %r0, %t, 1; mul.wide.u32 %d0, %r0, 8; mov.u64 %d1, functions; add.u64 %d1, %d1, %d0; ld.global.u64 %d2, "
+      "[%d1];\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; prototype: .callprototype (.param .b32 _) _ (.param .b32 "
+      "_); call (b), %d2, (a), prototype; ld.param.b32 %r1, [b]; }" +
+          store("%r1"),
+      64, functions);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i % 2 == 0 ? i + 1 : i * 2; }));
+  const auto uniform = run_threads(
+      "mov.u64 %d2, two; { .param .b32 a; .param .b32 b; st.param.b32 [a], %t; targets: .calltargets one, two; call "
+      "(b), %d2, (a), targets; ld.param.b32 %r1, [b]; }" +
+          store("%r1"),
+      64, functions);
+  EXPECT_EQ(uniform, each_thread(64, [](unsigned i) { return i * 2; }));
+}
+
+TEST_F(ControlFlow, Recurses) {
+  const std::string function =
+      ".func (.param .b32 r) fibonacci(.param .b32 n)\n{ .reg .b32 %r<6>; .reg .pred %p; ld.param.b32 %r0, [n]; "
+      "setp.lt.u32 %p, %r0, 2; @%p bra END;\n"
+      "sub.u32 %r1, %r0, 1; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), fibonacci, (a); "
+      "ld.param.b32 %r2, [b]; }\n"
+      "sub.u32 %r1, %r0, 2; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), fibonacci, (a); "
+      "ld.param.b32 %r3, [b]; }\n"
+      "add.u32 %r0, %r2, %r3;\nEND: st.param.b32 [r], %r0; ret; }\n";
+  const auto result = run_threads(
+      "and.b32 %r0, %t, 15; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), fibonacci, (a); "
+      "ld.param.b32 %r1, [b]; }" +
+          store("%r1"),
+      64, function);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) {
+              unsigned a = 0, b = 1;
+              for (unsigned n = i % 16; n > 0; --n) b = std::exchange(a, b) + b;
+              return a;
+            }));
+}
+
+TEST_F(ControlFlow, DividesByZeroWithoutHarm) {
+  const auto result = run_threads(
+      "mov.u32 %r0, 0; div.u32 %r1, %t, %r0; rem.s32 %r2, %t, %r0; cvt.u64.u32 %d0, %t; mov.u64 %d1, 0; div.s64 %d2, "
+      "%d0, %d1; rem.u64 %d3, %d0, %d1; mov.u32 %r3, 0x80000000; mov.u32 %r4, -1; div.s32 %r5, %r3, %r4;" +
+      store("%t"));
+  EXPECT_EQ(result, each_thread(32, [](unsigned i) { return i; }));
+}
+
+TEST_F(ControlFlow, Sleeps) {
+  EXPECT_EQ(run_threads("nanosleep.u32 100; nanosleep.u32 %t;" + store("%t")),
+            each_thread(32, [](unsigned i) { return i; }));
+}
+
+}  // namespace
+}  // namespace ptx_test

@@ -1,0 +1,195 @@
+// Half precision and bfloat16, single and in pairs.
+#include "ptx/batch.hpp"
+#include "ptx/reference.hpp"
+
+namespace ptx_test {
+namespace {
+
+template <typename T>
+struct Name;
+template <>
+struct Name<Half> {
+  static constexpr const char* type = ".f16";
+};
+template <>
+struct Name<BFloat> {
+  static constexpr const char* type = ".bf16";
+};
+
+template <typename T>
+T add(T a, T b) {
+  return from_double<T>(add_to_odd(to_double(a), to_double(b)));
+}
+template <typename T>
+T negated(T a) {
+  return {static_cast<std::uint16_t>(a.bits ^ 0x8000)};
+}
+template <typename T>
+T absolute(T a) {
+  return {static_cast<std::uint16_t>(a.bits & 0x7fff)};
+}
+template <typename T>
+T multiply(T a, T b) {
+  return from_double<T>(to_double(a) * to_double(b));
+}
+template <typename T>
+T fused(T a, T b, T c) {
+  const double product = to_double(a) * to_double(b);
+  return from_double<T>(std::isfinite(product) && std::isfinite(to_double(c)) ? add_to_odd(product, to_double(c))
+                                                                              : product + to_double(c));
+}
+template <typename T>
+T nan_of() {
+  return {0x7fff};
+}
+template <typename T>
+T smaller(T a, T b) {
+  const double x = to_double(a), y = to_double(b);
+  if (std::isnan(x)) return std::isnan(y) ? nan_of<T>() : b;
+  if (std::isnan(y)) return a;
+  return x < y || (x == y && std::signbit(x)) ? a : b;
+}
+template <typename T>
+T larger(T a, T b) {
+  return negated(smaller(negated(a), negated(b)));
+}
+template <typename T>
+T relu(T a) {
+  return is_nan(a) ? nan_of<T>() : a.bits & 0x8000 ? T{0} : a;
+}
+
+template <typename T>
+class SmallFloat : public PtxTest {};
+using SmallFloatTypes = testing::Types<Half, BFloat>;
+TYPED_TEST_SUITE(SmallFloat, SmallFloatTypes);
+
+TYPED_TEST(SmallFloat, Arithmetic) {
+  using T = TypeParam;
+  const std::string type = Name<T>::type;
+  const auto values = some_of(edge_values<T>(), 45);
+  Batch<T, T, T> batch(values, values);
+  batch.add("add" + type + " d, a, b;", [](T a, T b) { return add(a, b); });
+  batch.add("add.rn" + type + " d, a, b;", [](T a, T b) { return add(a, b); });
+  batch.add("sub" + type + " d, a, b;", [](T a, T b) { return add(a, negated(b)); });
+  batch.add("mul" + type + " d, a, b;", [](T a, T b) { return multiply(a, b); });
+  batch.add("neg" + type + " d, a;", [](T a, T) { return negated(a); });
+  batch.add("abs" + type + " d, a;", [](T a, T) { return absolute(a); });
+  batch.add("min" + type + " d, a, b;", [](T a, T b) { return smaller(a, b); });
+  batch.add("max" + type + " d, a, b;", [](T a, T b) { return larger(a, b); });
+  batch.add("min.NaN" + type + " d, a, b;",
+            [](T a, T b) { return is_nan(a) || is_nan(b) ? nan_of<T>() : smaller(a, b); });
+  batch.add("max.NaN" + type + " d, a, b;",
+            [](T a, T b) { return is_nan(a) || is_nan(b) ? nan_of<T>() : larger(a, b); });
+  batch.run();
+}
+
+TYPED_TEST(SmallFloat, FusedMultiplyAdd) {
+  using T = TypeParam;
+  const std::string type = Name<T>::type;
+  const auto values = some_of(edge_values<T>(), 22);
+  Batch<T, T, T, T> batch(values, values, values);
+  batch.add("fma.rn" + type + " d, a, b, c;", [](T a, T b, T c) { return fused(a, b, c); });
+  batch.add("fma.rn.relu" + type + " d, a, b, c;", [](T a, T b, T c) { return relu(fused(a, b, c)); });
+  batch.run();
+}
+
+TYPED_TEST(SmallFloat, Comparison) {
+  using T = TypeParam;
+  using U = std::uint32_t;
+  const std::string type = Name<T>::type;
+  const auto values = some_of(edge_values<T>(), 30);
+  Batch<U, T, T> batch(values, values);
+  const auto compare = [&](const char* name, bool (*holds)(double, double)) {
+    batch.add("setp." + std::string(name) + type + " p, a, b; selp.u32 d, 1, 0, p;",
+              [=](T a, T b) { return U{holds(to_double(a), to_double(b))}; });
+  };
+  compare("eq", [](double a, double b) { return a == b; });
+  compare("ne", [](double a, double b) { return a < b || a > b; });
+  compare("lt", [](double a, double b) { return a < b; });
+  compare("geu", [](double a, double b) { return !(a < b); });
+  compare("neu", [](double a, double b) { return a != b; });
+  compare("num", [](double a, double b) { return !std::isnan(a) && !std::isnan(b); });
+  compare("nan", [](double a, double b) { return std::isnan(a) || std::isnan(b); });
+  batch.add("setp.lt" + type + " q, b, a; setp.eq.or" + type + " p, a, b, q; selp.u32 d, 1, 0, p;",
+            [](T a, T b) { return U{to_double(b) <= to_double(a)}; });
+  batch.add("set.lt.u32" + type + " d, a, b;", [](T a, T b) { return to_double(a) < to_double(b) ? ~0u : 0u; });
+  batch.run();
+}
+
+TYPED_TEST(SmallFloat, Pairs) {
+  using T = TypeParam;
+  using P = Pair<T>;
+  const std::string type = std::string(Name<T>::type) + "x2";
+  const auto values = some_of(edge_pairs<T>(), 45);
+  Batch<P, P, P> batch(values, values);
+  const auto each = [&](const std::string& statement, T (*operation)(T, T)) {
+    batch.add(statement, [=](P a, P b) { return P{operation(a.low, b.low), operation(a.high, b.high)}; });
+  };
+  each("add" + type + " d, a, b;", [](T a, T b) { return add(a, b); });
+  each("sub" + type + " d, a, b;", [](T a, T b) { return add(a, negated(b)); });
+  each("mul" + type + " d, a, b;", [](T a, T b) { return multiply(a, b); });
+  each("fma.rn" + type + " d, a, b, a;", [](T a, T b) { return fused(a, b, a); });
+  each("fma.rn.relu" + type + " d, a, b, a;", [](T a, T b) { return relu(fused(a, b, a)); });
+  each("neg" + type + " d, a;", [](T a, T) { return negated(a); });
+  each("abs" + type + " d, a;", [](T a, T) { return absolute(a); });
+  each("min" + type + " d, a, b;", [](T a, T b) { return smaller(a, b); });
+  each("max" + type + " d, a, b;", [](T a, T b) { return larger(a, b); });
+  const std::uint16_t one = from_double<T>(1).bits;
+  batch.add("set.gt" + type + type + " d, a, b;", [=](P a, P b) {
+    const auto truth = [=](T x, T y) { return T{to_double(x) > to_double(y) ? one : std::uint16_t{0}}; };
+    return P{truth(a.low, b.low), truth(a.high, b.high)};
+  });
+  batch.run();
+  using U = std::uint32_t;
+  Batch<U, P, P> predicates(values, values);
+  predicates.add("setp.lt" + type + " p|q, a, b; selp.u32 d, 1, 0, p; @q add.u32 d, d, 2;", [](P a, P b) {
+    return U{to_double(a.low) < to_double(b.low)} + 2 * U{to_double(a.high) < to_double(b.high)};
+  });
+  predicates.run();
+}
+
+TYPED_TEST(SmallFloat, ApproximateFunctions) {
+  using T = TypeParam;
+  const std::string type = Name<T>::type;
+  std::vector<T> values;
+  for (const double value : {0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.25, -4.0, 6.5}) values.push_back(from_double<T>(value));
+  Batch<float, T> batch(values);
+  const Tolerance near = {std::is_same_v<T, Half> ? 2e-3 : 1.6e-2, 1e-3};
+  batch.add(
+      "ex2.approx" + std::string(std::is_same_v<T, Half> ? "" : ".ftz") + type + " h, a; cvt.f32" + type + " d, h;",
+      [](T a) { return static_cast<float>(std::exp2(to_double(a))); }, near);
+  batch.add(
+      "tanh.approx" + type + " h, a; cvt.f32" + type + " d, h;",
+      [](T a) { return static_cast<float>(std::tanh(to_double(a))); }, near);
+  batch.run();
+}
+
+using HalfOnly = PtxTest;
+
+TEST_F(HalfOnly, FlushesAndSaturates) {
+  const auto flushed = [](Half a) {
+    return (a.bits & 0x7c00) == 0 ? Half{static_cast<std::uint16_t>(a.bits & 0x8000)} : a;
+  };
+  const auto saturated = [](Half a) {
+    return is_nan(a) || a.bits & 0x8000 ? Half{0} : to_double(a) > 1 ? to_half(1) : a;
+  };
+  const auto values = some_of(edge_values<Half>(), 45);
+  Batch<Half, Half, Half> batch(values, values);
+  batch.add("add.ftz.f16 d, a, b;", [=](Half a, Half b) { return flushed(add(flushed(a), flushed(b))); });
+  batch.add("mul.ftz.f16 d, a, b;", [=](Half a, Half b) { return flushed(multiply(flushed(a), flushed(b))); });
+  batch.add("min.ftz.f16 d, a, b;", [=](Half a, Half b) { return smaller(flushed(a), flushed(b)); });
+  batch.add("abs.ftz.f16 d, a;", [=](Half a, Half) { return absolute(flushed(a)); });
+  batch.run();
+  // Whether the zero that saturation gives has a sign is not said: make it a number first.
+  Batch<float, Half, Half> saturating(values, values);
+  saturating.add(
+      "add.sat.f16 h, a, b; cvt.f32.f16 d, h;",
+      [=](Half a, Half b) { return static_cast<float>(to_double(saturated(add(a, b)))); }, kSignOfZeroAside);
+  saturating.add(
+      "fma.rn.sat.f16 h, a, b, a; cvt.f32.f16 d, h;",
+      [=](Half a, Half b) { return static_cast<float>(to_double(saturated(fused(a, b, a)))); }, kSignOfZeroAside);
+  saturating.run();
+}
+
+}  // namespace
+}  // namespace ptx_test
