@@ -20,6 +20,7 @@ using SuffixSet = std::bitset<kSuffixes>;
 
 std::optional<Suffix> suffix_named(std::string_view);
 std::string_view spelling_of_suffix(std::size_t suffix);
+bool is_type(Suffix);
 std::vector<std::string_view> all_suffixes();
 void add_suffix(Instruction&, Suffix);  // to its modifiers, types or vector width
 

@@ -14,17 +14,13 @@ struct WrittenSuffix {
   std::size_t offset = 0;
 };
 
-// Walks the suffixes along a row's places, and notes how far it got and what could have followed there. The modifiers
-// of memory instructions may stand in any order, as ptxas has it too: libcu++ writes both atom.relaxed.gpu.add and
-// atom.add.relaxed.gpu.
+// Walks along a row's places and gives each a suffix, and notes how far it got and what could have followed there.
+// Only the types must stand in order, as for ptxas: CUDA's own headers write vote.ballot.sync and atom.add.relaxed.gpu.
 class SuffixMatcher {
  public:
   explicit SuffixMatcher(const std::vector<WrittenSuffix>& written) : written_(written), used_(written.size()) {}
 
-  bool matches(const InstructionRow& row) {
-    any_order_ = row.spaces != 0;
-    return matches(row, 0, 0);
-  }
+  bool matches(const InstructionRow& row) { return matches(row, 0, 0); }
   std::size_t furthest() const { return furthest_; }
   // The first suffix that has no place, in the row that goes furthest, and what could stand in its place.
   std::size_t stray() const { return stray_; }
@@ -38,15 +34,16 @@ class SuffixMatcher {
     }
     const SuffixPlace& here = row.places[place];
     note(count, here.allowed);
+    bool type_is_left = false;
     for (std::size_t i = 0; i < written_.size(); ++i) {
-      if (used_[i]) continue;
-      if (here.allowed.test(written_[i].suffix)) {
-        used_[i] = true;
-        const bool rest_matches = matches(row, place + 1, count + 1);
-        used_[i] = false;
-        if (rest_matches) return true;
-      }
-      if (!any_order_) break;
+      const bool type = is_type(written_[i].suffix);
+      if (used_[i] || (type && type_is_left)) continue;
+      type_is_left |= type;
+      if (!here.allowed.test(written_[i].suffix)) continue;
+      used_[i] = true;
+      const bool rest_matches = matches(row, place + 1, count + 1);
+      used_[i] = false;
+      if (rest_matches) return true;
     }
     return here.skip != 0 && matches(row, place + here.skip, count);
   }
@@ -63,7 +60,6 @@ class SuffixMatcher {
 
   const std::vector<WrittenSuffix>& written_;
   std::vector<bool> used_;
-  bool any_order_ = false;
   std::size_t furthest_ = 0, stray_ = 0;
   SuffixSet expected_;
 };

@@ -32,6 +32,8 @@ std::string_view spelling_of_suffix(std::size_t suffix) {
   return kWidths[suffix - kFirstWidth];
 }
 
+bool is_type(Suffix suffix) { return suffix >= kFirstType && suffix < kFirstWidth; }
+
 std::vector<std::string_view> all_suffixes() {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kFirstWidth + kWidths.size(); ++i) names.push_back(spelling_of_suffix(i));

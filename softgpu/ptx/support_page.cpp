@@ -9,7 +9,8 @@ constexpr std::string_view kIntroduction = R"(# PTX that softgpu runs
 
 softgpu takes PTX of versions 1.0 to 9.x for 64-bit addresses. This page lists the forms of instructions that it runs, in
 the notation of the PTX ISA; it is printed from `softgpu/ptx/instructions.def`, by which the parser goes, so what is
-not here is refused when the module is loaded, with the line and the column.
+not here is refused when the module is loaded, with the line and the column. Suffixes may stand in another order, as ptxas
+takes them too; only types can't.
 
 How to read a row: `{.ftz}` may be left out, `.(.a .b)` is one of these, and so is a name from the list of classes. Among
 the operands, `d` and `p` are results, `[a]` is an address, `{, b}` may be left out, `d|p` is a pair of results. An

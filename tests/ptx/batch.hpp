@@ -21,7 +21,7 @@
 
 namespace ptx_test {
 
-inline constexpr const char* kHeader = ".version 8.0\n.target sm_90\n.address_size 64\n";
+inline constexpr const char* kHeader = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
 // How far a result may be from the reference: as a part of it, or absolutely. By default not at all.
 struct Tolerance {

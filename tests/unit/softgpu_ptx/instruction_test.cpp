@@ -31,13 +31,19 @@ TEST(Instruction, NamesSpacesInBothSpellings) {
   EXPECT_EQ(parsed_instruction("cvta.to.global.u64 %d1, %d2;").space, Space::global);
 }
 
-TEST(Instruction, OfMemoryTakesItsModifiersInAnyOrder) {
+TEST(Instruction, TakesItsModifiersInAnyOrder) {
   for (const char* text :
        {"atom.relaxed.gpu.global.add.u32", "atom.add.relaxed.gpu.global.u32", "atom.global.add.gpu.relaxed.u32"})
     EXPECT_TRUE(parsed_instruction(std::string(text) + " %r1, [%d1], %r2;").has(Modifier::relaxed)) << text;
   EXPECT_EQ(parsed_instruction("ld.global.acquire.gpu.b32 %r1, [%d1];").space, Space::global);
-  EXPECT_EQ(kernel_error("add.ftz.rn.f32 %f1, %f2, %f3;"),
-            "line 12, column 8: error: unexpected '.rn' in 'add.ftz.rn.f32'; expected one of .sat .f16 .f16x2 .f32");
+  EXPECT_EQ(kernel_error("add.ftz.rn.f32 %f1, %f2, %f3;"), "");
+  EXPECT_EQ(kernel_error("vote.ballot.sync.b32 %r1, %p1, -1;"), "");
+}
+
+TEST(Instruction, TakesItsTypesInOneOrder) {
+  EXPECT_EQ(parsed_instruction("set.f32.lt.s32 %f1, %r1, %r2;").types.back(), Type::s32);
+  EXPECT_EQ(kernel_error("set.lt.s64.f32 %f1, %d1, %d2;").substr(0, 67),
+            "line 12, column 7: error: unexpected '.s64' in 'set.lt.s64.f32'; ex");
 }
 
 TEST(Instruction, MayHaveBlanksBeforeItsSuffixes) {
