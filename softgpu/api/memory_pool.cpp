@@ -17,7 +17,6 @@ std::shared_ptr<MemoryPool> find_pool(CUmemoryPool handle) {
 
 CUdeviceptr allocate(MemoryPool& pool, std::size_t bytes, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
-  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   return runtime::allocate_async(pool, bytes, *found);
 }
 

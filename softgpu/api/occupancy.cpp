@@ -8,33 +8,35 @@ namespace softgpu::api {
 namespace {
 
 using runtime::Device;
-using runtime::Function;
+using runtime::OccupancyKernel;
 
-// The body gets the function, or the kernel in the current context, and the device.
+// The body gets what the rules need to know of the function, and the device.
 template <typename Body>
 CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
   return call_in_context(name, [&](Context& context) {
     const auto function = find_function(handle, context);
     const auto module = function->module();  // for the time of the call
     require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
-    body(*function, module->context().device());
+    const runtime::OccupancyKernel kernel{function->facts(),
+                                          runtime::max_dynamic_shared(function->facts(), function->settings())};
+    body(kernel, module->context().device());
   });
 }
 
 CUresult max_active_blocks(const char* name, int* blocks, CUfunction function, int block_size, size_t dynamic_shared,
                            unsigned flags) {
-  return call_with_function(name, function, [&](const Function& f, const Device& device) {
+  return call_with_function(name, function, [&](const OccupancyKernel& kernel, const Device& device) {
     require_pointer(blocks);
     require(block_size > 0, CUDA_ERROR_INVALID_VALUE, "a block of no threads");
     require((flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0, CUDA_ERROR_INVALID_VALUE,
             "unknown flags");
-    *blocks = runtime::max_active_blocks(device.profile(), f.facts(), block_size, dynamic_shared);
+    *blocks = runtime::max_active_blocks(device.profile(), kernel, block_size, dynamic_shared);
   });
 }
 
 CUresult potential_block_size(const char* name, int* grid_size, int* block_size, CUfunction function,
                               CUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared, int limit, unsigned flags) {
-  return call_with_function(name, function, [&](const Function& f, const Device& device) {
+  return call_with_function(name, function, [&](const OccupancyKernel& kernel, const Device& device) {
     require_pointer(grid_size);
     require_pointer(block_size);
     require((flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0, CUDA_ERROR_INVALID_VALUE,
@@ -42,7 +44,7 @@ CUresult potential_block_size(const char* name, int* grid_size, int* block_size,
     const auto shared = [&](int size) {
       return dynamic_shared_of != nullptr ? dynamic_shared_of(size) : dynamic_shared;
     };
-    const runtime::BlockSize best = runtime::best_block_size(device.profile(), f.facts(), shared, limit);
+    const runtime::BlockSize best = runtime::best_block_size(device.profile(), kernel, shared, limit);
     *block_size = best.block_size;
     *grid_size = best.blocks_per_multiprocessor * device.multiprocessors();
   });
@@ -79,16 +81,16 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid_size, int* block_si
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunction function, int blocks,
                                                  int block_size) {
-  return call_with_function(__func__, function, [&](const Function& f, const Device& device) {
+  return call_with_function(__func__, function, [&](const OccupancyKernel& kernel, const Device& device) {
     require_pointer(dynamic_shared);
     require(blocks > 0 && block_size > 0, CUDA_ERROR_INVALID_VALUE, "no blocks, or blocks of no threads");
-    *dynamic_shared = runtime::available_dynamic_shared(device.profile(), f.facts(), blocks, block_size);
+    *dynamic_shared = runtime::available_dynamic_shared(device.profile(), kernel, blocks);
   });
 }
 
 // A cluster is one block.
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_function(__func__, function, [&](const Function&, const Device&) {
+  return call_with_function(__func__, function, [&](const OccupancyKernel&, const Device&) {
     require_pointer(size);
     require_pointer(config, "no launch configuration");
     *size = 1;
@@ -96,12 +98,12 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, cons
 }
 
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_function(__func__, function, [&](const Function& f, const Device& device) {
+  return call_with_function(__func__, function, [&](const OccupancyKernel& kernel, const Device& device) {
     require_pointer(clusters);
     require_pointer(config, "no launch configuration");
     const int threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
     require(threads > 0, CUDA_ERROR_INVALID_VALUE, "a block of no threads");
-    *clusters = runtime::max_active_blocks(device.profile(), f.facts(), threads, config->sharedMemBytes) *
+    *clusters = runtime::max_active_blocks(device.profile(), kernel, threads, config->sharedMemBytes) *
                 device.multiprocessors();
   });
 }

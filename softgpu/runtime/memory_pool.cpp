@@ -1,6 +1,7 @@
 #include "softgpu/runtime/memory_pool.hpp"
 
-#include <functional>
+#include <algorithm>
+#include <optional>
 
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
@@ -47,7 +48,9 @@ class ReleaseOp final : public Op {
 }  // namespace
 
 MemoryPool::MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties)
-    : Pool(std::move(heap), properties.maxSize), location_(properties.location), type_(properties.allocType) {}
+    : Pool(std::move(heap), memory::round_up(properties.maxSize, memory::kHugePageBytes)),
+      location_(properties.location),
+      type_(properties.allocType) {}
 
 memory::Kind MemoryPool::kind() const {
   if (type_ == CU_MEM_ALLOCATION_TYPE_MANAGED) return memory::Kind::managed;
@@ -118,6 +121,7 @@ CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
 }
 
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) {
+  bytes = std::max<std::size_t>(bytes, 1);
   std::byte* base = pool.allocate(bytes, stream.id());
   memory::Allocation allocation{.base = base,
                                 .size = bytes,

@@ -47,7 +47,7 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   std::atomic<int> follow_event_dependencies_{1}, allow_opportunistic_{1}, allow_internal_dependencies_{1};
 };
 
-// Stream-ordered allocation: usable in `stream` from here on.
+// Stream-ordered allocation: usable in `stream` from here on. No bytes at all get an address, too.
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream);
 // Frees stream-ordered memory and also that of cuMemAlloc when `stream` gets there.
 void free_async(CUdeviceptr pointer, Stream& stream);

@@ -10,6 +10,12 @@ namespace {
 using Handle = struct Opaque*;
 using Table = HandleTable<Handle, int>;
 
+// A value that is no handle, as the compiler can't see.
+Handle forged(std::uintptr_t value) {
+  volatile std::uintptr_t hidden = value;
+  return reinterpret_cast<Handle>(hidden);
+}
+
 TEST(Handles, LeadToTheirObjects) {
   Table table;
   const Handle one = table.add(std::make_shared<int>(1)), two = table.add(std::make_shared<int>(2));
@@ -21,12 +27,13 @@ TEST(Handles, LeadToTheirObjects) {
 TEST(Handles, AnythingElseLeadsNowhere) {
   Table table;
   const Handle one = table.add(std::make_shared<int>(1));
+  const auto address = reinterpret_cast<std::uintptr_t>(one);
   int local = 0;
-  EXPECT_EQ(table.find(nullptr), nullptr);
-  EXPECT_EQ(table.find(reinterpret_cast<Handle>(0x1)), nullptr);
-  EXPECT_EQ(table.find(reinterpret_cast<Handle>(&local)), nullptr);
-  EXPECT_EQ(table.find(reinterpret_cast<Handle>(reinterpret_cast<char*>(one) + 1)), nullptr);
-  EXPECT_EQ(table.find(reinterpret_cast<Handle>(reinterpret_cast<char*>(one) + 32)), nullptr) << "never given out";
+  EXPECT_EQ(table.find(forged(0)), nullptr);
+  EXPECT_EQ(table.find(forged(1)), nullptr);
+  EXPECT_EQ(table.find(forged(reinterpret_cast<std::uintptr_t>(&local))), nullptr);
+  EXPECT_EQ(table.find(forged(address + 1)), nullptr);
+  EXPECT_EQ(table.find(forged(address + 32)), nullptr) << "never given out";
 }
 
 TEST(Handles, RemovedOnesAreNotReusedSoon) {

@@ -14,8 +14,10 @@ jit::KernelFacts kernel(std::uint32_t registers, std::uint32_t shared = 0, std::
   return facts;
 }
 
+constexpr int kOptIn = 227 * 1024;
+
 int blocks(unsigned capability, const jit::KernelFacts& facts, int block_size, std::size_t dynamic_shared = 0) {
-  return max_active_blocks(profile_of(capability), facts, block_size, dynamic_shared);
+  return max_active_blocks(profile_of(capability), {facts, kOptIn}, block_size, dynamic_shared);
 }
 
 TEST(Occupancy, SmallKernelsAreLimitedByThreadsOrBlocks) {
@@ -45,25 +47,26 @@ TEST(Occupancy, BlocksOverTheKernelsLimitDoNotFit) { EXPECT_EQ(blocks(90, kernel
 
 TEST(Occupancy, BestBlockSizeFillsTheMultiprocessor) {
   const auto none = [](int) { return std::size_t{0}; };
-  const BlockSize best = best_block_size(profile_of(90), kernel(16), none, 0);
+  const BlockSize best = best_block_size(profile_of(90), {kernel(16), kOptIn}, none, 0);
   EXPECT_EQ(best.block_size, 1024);
   EXPECT_EQ(best.blocks_per_multiprocessor, 2);
-  EXPECT_EQ(best_block_size(profile_of(86), kernel(16), none, 0).block_size, 768);
-  EXPECT_EQ(best_block_size(profile_of(90), kernel(16), none, 100).block_size, 64);
-  EXPECT_EQ(best_block_size(profile_of(90), kernel(16, 0, 256), none, 0).block_size, 256);
+  EXPECT_EQ(best_block_size(profile_of(86), {kernel(16), kOptIn}, none, 0).block_size, 768);
+  EXPECT_EQ(best_block_size(profile_of(90), {kernel(16), kOptIn}, none, 100).block_size, 64);
+  EXPECT_EQ(best_block_size(profile_of(90), {kernel(16, 0, 256), kOptIn}, none, 0).block_size, 256);
 }
 
 TEST(Occupancy, DynamicSharedMemoryCanDependOnTheBlockSize) {
   const auto kib_per_thread = [](int size) { return static_cast<std::size_t>(size) * 1024; };
-  const BlockSize best = best_block_size(profile_of(90), kernel(16), kib_per_thread, 0);
+  const BlockSize best = best_block_size(profile_of(90), {kernel(16), kOptIn}, kib_per_thread, 0);
   EXPECT_LE(best.block_size, 224);
   EXPECT_GT(best.blocks_per_multiprocessor, 0);
 }
 
 TEST(Occupancy, SharedMemoryThatEachBlockCanHave) {
-  EXPECT_EQ(available_dynamic_shared(profile_of(90), kernel(16), 1, 128), 227u * 1024);
-  EXPECT_EQ(available_dynamic_shared(profile_of(90), kernel(16), 2, 128), 113u * 1024);
-  EXPECT_EQ(available_dynamic_shared(profile_of(90), kernel(16, 1024), 4, 128), 55u * 1024);
+  EXPECT_EQ(available_dynamic_shared(profile_of(90), {kernel(16), kOptIn}, 1), 227u * 1024);
+  EXPECT_EQ(available_dynamic_shared(profile_of(90), {kernel(16), kOptIn}, 2), 113u * 1024);
+  EXPECT_EQ(available_dynamic_shared(profile_of(90), {kernel(16, 1024), kOptIn}, 4), 55u * 1024);
+  EXPECT_EQ(available_dynamic_shared(profile_of(90), {kernel(16), 48 * 1024}, 1), 48u * 1024) << "not opted in";
 }
 
 }  // namespace
