@@ -1,4 +1,6 @@
 // Instructions: opcode, operands, and calls, whose operands have a form of their own.
+#include <memory>
+
 #include "softgpu/ptx/parser.hpp"
 
 namespace softgpu::ptx {
@@ -36,7 +38,7 @@ void Parser::parse_instruction(const Token& opcode, std::optional<Guard> guard) 
   instruction.guard = guard;
   instruction.where = opcode.where;
   if (instruction.opcode == Opcode::call)
-    parse_call(instruction);
+    instruction.call = std::make_shared<const Call>(parse_call(opcode.where));
   else
     parse_operands(instruction, form);
   reader_.expect(";", "behind the instruction");
@@ -90,45 +92,54 @@ void Parser::parse_operands(Instruction& instruction, const InstructionForm& for
 }
 
 // call (results), callee, (arguments), prototype; all but the callee may be left out.
-void Parser::parse_call(Instruction& instruction) {
-  Call& call = instruction.call.emplace();
+Call Parser::parse_call(Location where) {
+  Call call;
   if (reader_.at("(")) {
     call.results = parse_call_list("results");
     reader_.expect(",", "between the results and the function");
   }
   const Token name = reader_.expect_identifier("the function to call");
-  const Binding* callee = find_name(name.text);
-  if (!callee) fail_unknown_name(name, "a function");
-  if (callee->kind == Binding::Kind::function) {
-    call.callee = Symbol{Symbol::Kind::function, callee->index, std::string(name.text)};
-  } else if (callee->kind == Binding::Kind::register_) {
-    if (bits(function().registers[callee->index].type) != 64)
-      reader_.fail(name.where, "an indirect call needs a 64-bit register");
-    call.callee = Register{callee->index};
-  } else {
-    reader_.fail(name.where, "'" + std::string(name.text) + "' is not a function");
+  call.callee = parse_callee(name);
+  bool more = reader_.accept(",");
+  if (more && reader_.at("(")) {
+    call.arguments = parse_call_list("arguments");
+    more = reader_.accept(",");
   }
-  if (reader_.accept(",")) {
-    if (reader_.at("(")) {
-      call.arguments = parse_call_list("arguments");
-      if (!reader_.accept(",")) call.prototype = kNoRegister;
-    }
-    if (!reader_.at(";")) {
-      const Token prototype = reader_.expect_identifier("a prototype");
-      const Binding* binding = find_name(prototype.text);
-      if (!binding || binding->kind != Binding::Kind::prototype) fail_unknown_name(prototype, "a prototype");
-      call.prototype = binding->index;
-    }
-  }
-  if (const Symbol* symbol = std::get_if<Symbol>(&call.callee)) {
+  if (more) call.prototype = parse_prototype_use();
+
+  if (const auto* symbol = std::get_if<Symbol>(&call.callee)) {
     const Function& target = module_.functions[symbol->index];
-    if (target.is_kernel) reader_.fail(name.where, "'" + target.name + "' is a kernel and can't be called");
-    return check_call(instruction, target.results, target.parameters);
+    check_call_values(where, call.results, target.results, "result");
+    check_call_values(where, call.arguments, target.parameters, "argument");
+    return call;
   }
   if (call.prototype == kNoRegister)
     reader_.fail(name.where, "an indirect call needs a prototype (.callprototype or .calltargets)");
   const Prototype& prototype = function().prototypes[call.prototype];
-  check_call(instruction, prototype.results, prototype.parameters);
+  check_call_values(where, call.results, prototype.results, "result");
+  check_call_values(where, call.arguments, prototype.parameters, "argument");
+  return call;
+}
+
+std::variant<Symbol, Register> Parser::parse_callee(const Token& name) {
+  const Binding* binding = find_name(name.text);
+  if (!binding) fail_unknown_name(name, "a function");
+  if (binding->kind == Binding::Kind::register_) {
+    if (bits(function().registers[binding->index].type) != 64)
+      reader_.fail(name.where, "an indirect call needs a 64-bit register");
+    return Register{binding->index};
+  }
+  if (binding->kind != Binding::Kind::function) fail_unknown_name(name, "a function");
+  if (module_.functions[binding->index].is_kernel)
+    reader_.fail(name.where, "'" + std::string(name.text) + "' is a kernel and can't be called");
+  return Symbol{Symbol::Kind::function, binding->index, std::string(name.text)};
+}
+
+std::uint32_t Parser::parse_prototype_use() {
+  const Token name = reader_.expect_identifier("a prototype");
+  const Binding* binding = find_name(name.text);
+  if (!binding || binding->kind != Binding::Kind::prototype) fail_unknown_name(name, "a prototype");
+  return binding->index;
 }
 
 std::vector<Operand> Parser::parse_call_list(std::string_view what) {
@@ -141,17 +152,11 @@ std::vector<Operand> Parser::parse_call_list(std::string_view what) {
   return values;
 }
 
-void Parser::check_call(const Instruction& instruction, const std::vector<Parameter>& results,
-                        const std::vector<Parameter>& parameters) {
-  check_call_values(instruction, instruction.call->results, results, "result");
-  check_call_values(instruction, instruction.call->arguments, parameters, "argument");
-}
-
-void Parser::check_call_values(const Instruction& instruction, const std::vector<Operand>& values,
+void Parser::check_call_values(Location where, const std::vector<Operand>& values,
                                const std::vector<Parameter>& parameters, std::string_view what) {
   if (values.size() != parameters.size())
-    reader_.fail(instruction.where, "the call has " + std::to_string(values.size()) + " " + std::string(what) +
-                                        "s, the function " + std::to_string(parameters.size()));
+    reader_.fail(where, "the call has " + std::to_string(values.size()) + " " + std::string(what) + "s, the function " +
+                            std::to_string(parameters.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t wanted = parameters[i].size;
     const std::uint64_t size = size_of_call_value(values[i], wanted);

@@ -101,11 +101,12 @@ class Parser {
   std::string_view take_instruction_text(const Token& opcode);
   const InstructionForm& find_form(std::string_view text);
   void parse_operands(Instruction&, const InstructionForm&);
-  void parse_call(Instruction&);
+  Call parse_call(Location);
+  std::variant<Symbol, Register> parse_callee(const Token& name);
+  std::uint32_t parse_prototype_use();
   std::vector<Operand> parse_call_list(std::string_view what);
-  void check_call(const Instruction&, const std::vector<Parameter>& results, const std::vector<Parameter>& parameters);
-  void check_call_values(const Instruction&, const std::vector<Operand>& values,
-                         const std::vector<Parameter>& parameters, std::string_view what);
+  void check_call_values(Location, const std::vector<Operand>& values, const std::vector<Parameter>& parameters,
+                         std::string_view what);
   std::uint64_t size_of_call_value(const Operand&, std::uint64_t wanted);
 
   // parse_operand.cpp
