@@ -167,7 +167,9 @@ void lower_sqrt(FunctionLowering& f, const Instruction& i) {
 }
 
 void lower_rsqrt(FunctionLowering& f, const Instruction& i) {
-  const bool upper_only = i.types[0] == Type::f64;
+  // rsqrt.approx.ftz.f64 works on the upper words; without .ftz it has the precision of a double, and CUDA's Bessel
+  // functions count on that.
+  const bool upper_only = i.types[0] == Type::f64 && i.has(Modifier::ftz);
   for_each_float(f, i, [&](Value* a) {
     if (upper_only) a = upper_word(f, a);
     Value* result = f.ir.CreateFDiv(number(a, 1.0), f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));

@@ -69,27 +69,6 @@ void for_integer_elements(FunctionLowering& f, const Instruction& i, Operation o
   f.write(i.operands[0], join(f, results), i.types[0]);
 }
 
-struct Division {
-  Value *dividend, *divisor, *by_zero;
-};
-
-// A divisor that never traps on the host, also in lanes that are switched off or from registers that were never
-// written (hence the freezes). INT_MIN / -1 wraps to INT_MIN with remainder 0, which is what dividing by 1 gives.
-Division safe_division(FunctionLowering& f, const Instruction& i) {
-  Builder& ir = f.ir;
-  Value* a = ir.CreateFreeze(f.read(i.operands[1], i.types[0]));
-  Value* b = ir.CreateFreeze(f.read(i.operands[2], i.types[0]));
-  const unsigned width = ptx::bits(i.types[0]);
-  Value* by_zero = ir.CreateICmpEQ(b, ir.getIntN(width, 0));
-  Value* unsafe = by_zero;
-  if (is_signed(i)) {
-    Value* smallest = ir.CreateICmpEQ(a, ir.getInt(llvm::APInt::getSignedMinValue(width)));
-    Value* minus_one = ir.CreateICmpEQ(b, ir.getInt(llvm::APInt::getAllOnes(width)));
-    unsafe = ir.CreateOr(by_zero, ir.CreateAnd(smallest, minus_one));
-  }
-  return {a, ir.CreateSelect(unsafe, ir.getIntN(width, 1), b), by_zero};
-}
-
 }  // namespace
 
 void lower_add(FunctionLowering& f, const Instruction& i) {
@@ -133,20 +112,6 @@ void lower_sad(FunctionLowering& f, const Instruction& i) {
   Value* less = is_signed(i) ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
   Value* distance = ir.CreateSelect(less, ir.CreateSub(b, a), ir.CreateSub(a, b));
   f.write(i.operands[0], ir.CreateAdd(f.read(i.operands[3], i.types[0]), distance), i.types[0]);
-}
-
-void lower_div(FunctionLowering& f, const Instruction& i) {
-  if (computes_floats(i)) return lower_float_div(f, i);
-  const Division d = safe_division(f, i);
-  Value* quotient = is_signed(i) ? f.ir.CreateSDiv(d.dividend, d.divisor) : f.ir.CreateUDiv(d.dividend, d.divisor);
-  Value* all_ones = llvm::ConstantInt::getAllOnesValue(quotient->getType());
-  f.write(i.operands[0], f.ir.CreateSelect(d.by_zero, all_ones, quotient), i.types[0]);
-}
-
-void lower_rem(FunctionLowering& f, const Instruction& i) {
-  const Division d = safe_division(f, i);
-  Value* remainder = is_signed(i) ? f.ir.CreateSRem(d.dividend, d.divisor) : f.ir.CreateURem(d.dividend, d.divisor);
-  f.write(i.operands[0], f.ir.CreateSelect(d.by_zero, d.dividend, remainder), i.types[0]);
 }
 
 void lower_abs(FunctionLowering& f, const Instruction& i) {

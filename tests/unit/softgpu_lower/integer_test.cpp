@@ -143,6 +143,34 @@ TEST(LowerInteger, DivisionNeverTraps) {
   check_pairs<s64>("rem.s64", remainder<s64>);
 }
 
+TEST(LowerInteger, DivisionByConstants) {
+  for (u32 divisor : {1u, 3u, 10u, 0x80000000u, 0xffffffffu}) {
+    const std::vector<Row> rows = pairs(integers(32), {0});
+    const std::string number = std::to_string(divisor);
+    const auto quotients = evaluate({"div.u32 d, a, " + number + ";", "b32", "b32"}, rows);
+    const auto remainders = evaluate({"rem.s32 d, a, " + number + ";", "b32", "b32"}, rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(quotients[i], static_cast<u32>(rows[i].a) / divisor);
+      ASSERT_EQ(static_cast<s32>(remainders[i]), remainder(static_cast<s32>(rows[i].a), static_cast<s32>(divisor)));
+    }
+  }
+}
+
+// Quotients just below an integer are where rounding would show.
+TEST(LowerInteger, QuotientsNextToIntegers) {
+  std::vector<Row> rows;
+  for (u64 b : {2ull, 3ull, 7ull, 641ull, 65535ull, 65537ull, 0x7fffffffull, 0xfffffffeull, 0xffffffffull})
+    for (u64 q : {1ull, 2ull, 1000ull, 65536ull, 6700417ull, 0xffffffffull})
+      for (u64 r : {u64{0}, b - 1})
+        if (q * b + r <= 0xffffffff) rows.push_back({q * b + r, b});
+  const auto quotients = evaluate({"div.u32 d, a, b;", "b32", "b32"}, rows);
+  const auto remainders = evaluate({"rem.u32 d, a, b;", "b32", "b32"}, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(quotients[i], rows[i].a / rows[i].b) << rows[i].a << " / " << rows[i].b;
+    ASSERT_EQ(remainders[i], rows[i].a % rows[i].b);
+  }
+}
+
 TEST(LowerInteger, MinMaxAbsNeg) {
   check_pairs<u32>("min.u32", [](u32 a, u32 b) { return std::min(a, b); });
   check_pairs<s32>("min.s32", [](s32 a, s32 b) { return std::min(a, b); });

@@ -119,26 +119,28 @@ std::map<std::string, void*> all_symbols() {
   add_symbol(symbols, "softgpu.barrier_red_and", barrier_red_and);
   add_symbol(symbols, "softgpu.barrier_red_or", barrier_red_or);
   add_symbol(symbols, "softgpu.barrier_red_popc", barrier_red_popc);
-#define BIND_SHUFFLE(name)                                                      \
-  add_symbol(symbols, "softgpu." #name, shuffle<static_cast<int>(Mark::name)>); \
-  add_symbol(symbols, "softgpu." #name "_p", shuffle_p<static_cast<int>(Mark::name)>);
-  BIND_SHUFFLE(shfl_up)
-  BIND_SHUFFLE(shfl_down)
-  BIND_SHUFFLE(shfl_bfly)
-  BIND_SHUFFLE(shfl_idx)
-#undef BIND_SHUFFLE
-#define BIND_VOTE(name) add_symbol(symbols, "softgpu." #name, vote<static_cast<int>(Mark::name)>);
-  BIND_VOTE(vote_all)
-  BIND_VOTE(vote_any)
-  BIND_VOTE(vote_uni)
-#undef BIND_VOTE
-#define BIND_REDUX(name) add_symbol(symbols, "softgpu." #name, redux<static_cast<int>(Mark::name)>);
-  BIND_REDUX(redux_add)
-  BIND_REDUX(redux_min_s)
-  BIND_REDUX(redux_max_s)
-  BIND_REDUX(redux_min_u) BIND_REDUX(redux_max_u) BIND_REDUX(redux_and) BIND_REDUX(redux_or) BIND_REDUX(redux_xor)
-#undef BIND_REDUX
-      add_symbol(symbols, "softgpu.vote_ballot", ballot);
+#define BIND(name, function) add_symbol(symbols, "softgpu." #name, function<static_cast<int>(Mark::name)>)
+  BIND(shfl_up, shuffle);
+  BIND(shfl_down, shuffle);
+  BIND(shfl_bfly, shuffle);
+  BIND(shfl_idx, shuffle);
+  BIND(shfl_up_p, shuffle_p);
+  BIND(shfl_down_p, shuffle_p);
+  BIND(shfl_bfly_p, shuffle_p);
+  BIND(shfl_idx_p, shuffle_p);
+  BIND(vote_all, vote);
+  BIND(vote_any, vote);
+  BIND(vote_uni, vote);
+  BIND(redux_add, redux);
+  BIND(redux_min_s, redux);
+  BIND(redux_max_s, redux);
+  BIND(redux_min_u, redux);
+  BIND(redux_max_u, redux);
+  BIND(redux_and, redux);
+  BIND(redux_or, redux);
+  BIND(redux_xor, redux);
+#undef BIND
+  add_symbol(symbols, "softgpu.vote_ballot", ballot);
   add_symbol(symbols, "softgpu.match_any_32", match_any_32);
   add_symbol(symbols, "softgpu.match_any_64", match_any_64);
   add_symbol(symbols, "softgpu.activemask", activemask);
