@@ -48,6 +48,7 @@ void set_attributes(llvm::Function& function, abi::Mark mark) {
       function.setDoesNotAccessMemory();
       function.addFnAttr(llvm::Attribute::WillReturn);
       function.addFnAttr(llvm::Attribute::Speculatable);
+      function.addRetAttr(llvm::Attribute::NoUndef);
       break;
     case abi::MarkKind::clock: function.addFnAttr(llvm::Attribute::WillReturn); break;
     case abi::MarkKind::warp:
