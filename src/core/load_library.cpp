@@ -40,7 +40,7 @@ bool is_compile_error(CUresult result) {
 // The driver's compiler log. Buffers for it can't be given to cuLibraryLoadData, which may write them later; loading
 // once more as a module yields it now.
 std::string compiler_log(const std::string& ptx) {
-  std::string log(16 * 1024, '\0');
+  std::string log(std::size_t{16} << 10, '\0');
   std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
   CUmodule module = nullptr;

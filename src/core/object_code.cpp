@@ -14,7 +14,6 @@ using core::ContextGuard;
 using detail::Access;
 using detail::ObjectCodeResource;
 using driver::Api;
-using driver::Doing;
 using support::text;
 
 namespace {

@@ -10,7 +10,6 @@ namespace cuprum {
 
 using core::ContextGuard;
 using detail::Access;
-using detail::Ownership;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;

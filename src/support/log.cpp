@@ -30,7 +30,7 @@ void log(std::string_view line) noexcept {
     std::lock_guard lock(the_log().mutex);
     the_log().sink(line);
   } catch (...) {
-    // There is nobody left to tell.
+    print_to_stderr("the log hook threw an exception");
   }
 }
 
