@@ -72,11 +72,16 @@ void DriverTest::TearDown() {
   EXPECT_SUCCESS(CU(cuDevicePrimaryCtxRelease)(device_));
 }
 
-int run_in_child(const std::string& test) {
+int run_in_child(const std::string& test, const std::vector<std::string>& settings) {
   const std::string filter = "--gtest_filter=" + test;
   const char* arguments[] = {"/proc/self/exe", filter.c_str(), "--gtest_also_run_disabled_tests", nullptr};
+  std::vector<char*> environment;
+  for (const std::string& setting : settings) environment.push_back(const_cast<char*>(setting.c_str()));
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) environment.push_back(*inherited);
+  environment.push_back(nullptr);
   pid_t child = 0;
-  if (posix_spawn(&child, arguments[0], nullptr, nullptr, const_cast<char**>(arguments), environ) != 0) return -1;
+  if (posix_spawn(&child, arguments[0], nullptr, nullptr, const_cast<char**>(arguments), environment.data()) != 0)
+    return -1;
   int status = 0;
   waitpid(child, &status, 0);
   return status;

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace conformance {
 
@@ -42,9 +43,9 @@ class DriverTest : public testing::Test {
   CUcontext context_ = nullptr;
 };
 
-// Runs one disabled test of this program in a process of its own: for what leaves a context or a process unusable.
-// Returns its exit status.
-int run_in_child(const std::string& test);
+// Runs one disabled test of this program in a process of its own: for what leaves a context or a process unusable, or
+// needs other settings ("NAME=value"). Returns its exit status.
+int run_in_child(const std::string& test, const std::vector<std::string>& settings = {});
 
 // Device memory that is freed with the object.
 class DeviceMemory {
