@@ -32,9 +32,11 @@ Loaded load(const std::string& image) {
   return {result, driver::detail::index_of_cuLibraryGetModule, nullptr};
 }
 
-bool is_compile_error(CUresult result) {
-  return result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
-         result == CUDA_ERROR_JIT_COMPILATION_DISABLED || result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+// Text that doesn't look like PTX at all is an invalid image to some drivers.
+bool is_compile_error(CUresult result, Target type) {
+  return (result == CUDA_ERROR_INVALID_IMAGE && type == Target::ptx) || result == CUDA_ERROR_INVALID_PTX ||
+         result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_JIT_COMPILATION_DISABLED ||
+         result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
 // The driver's compiler log. Buffers for it can't be given to cuLibraryLoadData, which may write them later; loading
@@ -55,7 +57,7 @@ std::string compiler_log(const std::string& ptx) {
 [[noreturn]] void refuse(const Loaded& failed, const detail::Code& code, const std::string& ptx,
                          const Context& context) {
   const std::string doing = text("loading object code '", code.name, "' (", code.type, ") on device ", context.device);
-  if (is_compile_error(failed.result) && !ptx.empty()) {
+  if (is_compile_error(failed.result, code.type) && !ptx.empty()) {
     const char* name = "";
     const char* description = "";
     driver::api().cuGetErrorName(failed.result, &name);

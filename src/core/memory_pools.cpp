@@ -127,14 +127,20 @@ void keep_memory(CUmemoryPool pool) {
   driver::call<&Api::cuMemPoolSetAttribute>(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
 }
 
-// A pool of host memory is at first accessible from the host only.
+// A pool of host memory may be accessible from the host only at first.
 void open_to_all_devices(CUmemoryPool pool) {
-  std::vector<CUmemAccessDesc> access;
+  std::vector<CUmemAccessDesc> missing;
   for (int device = 0; device < device_count(); ++device) {
-    access.push_back({{CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+    CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, device};
+    CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    driver::call<&Api::cuMemPoolGetAccess>(
+        Doing{[&] { return text("asking whether device ", device, " can access a host memory pool"); }}, &access, pool,
+        &location);
+    if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) missing.push_back({location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
   }
+  if (missing.empty()) return;
   driver::call<&Api::cuMemPoolSetAccess>(Doing{[&] { return "opening a host memory pool to the devices"; }}, pool,
-                                         access.data(), access.size());
+                                         missing.data(), missing.size());
 }
 
 std::shared_ptr<MemoryResource::Interface> default_device_memory(int device) {

@@ -4,6 +4,7 @@ namespace cuprum::tests {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class ObjectCodeTest : public ApiTest {
@@ -50,16 +51,11 @@ TEST_F(ObjectCodeTest, AMangledNameComesWithAdvice) {
               AllOf(HasSubstr("_Z5plaini"), HasSubstr("extern \"C\"")));
 }
 
-TEST_F(ObjectCodeTest, GarbagePtxIsRefusedWithTheLog) {
+TEST_F(ObjectCodeTest, GarbagePtxIsRefused) {
   ObjectCode code = ObjectCode::from_ptx("this is not PTX", {.name = "garbage"});
-  try {
-    code.get_kernel("scale");
-    FAIL() << "no exception";
-  } catch (const CompileError& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("loading object code 'garbage' (ptx) on device 0"), HasSubstr("INVALID_PTX")));
-    EXPECT_NE(error.log(), "");
-  }
+  EXPECT_THAT(error_of<CompileError>([&] { code.get_kernel("scale"); }),
+              AllOf(HasSubstr("loading object code 'garbage' (ptx) on device 0: the driver could not compile the PTX"),
+                    AnyOf(HasSubstr("CUDA_ERROR_INVALID_PTX"), HasSubstr("CUDA_ERROR_INVALID_IMAGE"))));
 }
 
 TEST_F(ObjectCodeTest, TruncatedPtxIsRefusedWithTheLog) {
@@ -75,10 +71,9 @@ TEST_F(ObjectCodeTest, TruncatedPtxIsRefusedWithTheLog) {
 }
 
 TEST_F(ObjectCodeTest, GarbageMachineCodeIsRefused) {
-  ObjectCode code = ObjectCode::from_cubin(std::string("\x7f"
-                                                       "ELF nothing follows") +
-                                               std::string(200, 'x'),
-                                           {.name = "junk"});
+  // Not even the first bytes are right. A driver believes the offsets in what starts like machine code: it isn't told
+  // the size.
+  ObjectCode code = ObjectCode::from_cubin("this is no machine code", {.name = "junk"});
   EXPECT_THAT(error_of<DriverError>([&] { code.get_kernel("scale"); }),
               HasSubstr("loading object code 'junk' (cubin) on device 0"));
 }
