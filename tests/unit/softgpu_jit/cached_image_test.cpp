@@ -1,7 +1,6 @@
 // Kernels that come from the cache on disk.
 #include <sys/stat.h>
 
-#include <fstream>
 #include <map>
 
 #include "unit/softgpu_jit/kernels.hpp"
@@ -11,15 +10,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that was written again is another file.
-std::map<fs::path, ino_t> identities(const TemporaryFolder& folder) {
-  std::map<fs::path, ino_t> found;
-  for (const fs::path& file : folder.files()) {
-    struct stat status;
-    if (stat(file.c_str(), &status) == 0) found[file] = status.st_ino;
+// Which files are in a folder. One that is written again is another file; second names keep the old ones, so that
+// their numbers are not given to new files.
+class Files {
+ public:
+  explicit Files(const TemporaryFolder& folder) {
+    for (const fs::path& file : folder.files()) {
+      fs::create_hard_link(file, fs::path(second_names_.path()) / file.filename());
+      struct stat status;
+      if (stat(file.c_str(), &status) == 0) found_[file] = status.st_ino;
+    }
   }
-  return found;
-}
+  const std::map<fs::path, ino_t>& found() const { return found_; }
+
+ private:
+  TemporaryFolder second_names_;
+  std::map<fs::path, ino_t> found_;
+};
 
 void run_scale(const TemporaryFolder& folder, std::string_view text = kScale, abi::Dim3 block = {64}) {
   exec::Pool pool({.workers = 1});
@@ -32,10 +39,10 @@ void run_scale(const TemporaryFolder& folder, std::string_view text = kScale, ab
 TEST(CachedImage, TakesFromDiskWhatIsThere) {
   const TemporaryFolder folder;
   run_scale(folder);
-  const auto first = identities(folder);
-  EXPECT_EQ(first.size(), 2u);  // the width and the code
+  const Files first(folder);
+  EXPECT_EQ(first.found().size(), 2u);  // the width and the code
   run_scale(folder);
-  EXPECT_EQ(identities(folder), first);
+  EXPECT_EQ(Files(folder).found(), first.found());
 }
 
 TEST(CachedImage, KeepsShapesAndTextsApart) {
@@ -50,15 +57,16 @@ TEST(CachedImage, KeepsShapesAndTextsApart) {
 TEST(CachedImage, CompilesAgainWhatIsDamaged) {
   const TemporaryFolder folder;
   run_scale(folder);
-  const auto first = identities(folder);
-  for (const auto& [file, identity] : first) {
+  const Files first(folder);
+  for (const auto& [file, number] : first.found()) {
     fs::resize_file(file, fs::file_size(file) / 2);
     run_scale(folder);
   }
-  for (const auto& [file, identity] : identities(folder)) EXPECT_NE(identity, first.at(file)) << file;
-  const auto repaired = identities(folder);
+  const Files repaired(folder);
+  EXPECT_EQ(repaired.found().size(), first.found().size());
+  for (const auto& [file, number] : repaired.found()) EXPECT_NE(number, first.found().at(file)) << file;
   run_scale(folder);
-  EXPECT_EQ(identities(folder), repaired);
+  EXPECT_EQ(Files(folder).found(), repaired.found());
 }
 
 TEST(CachedImage, KeepsWhatIsKnownOfTheCode) {
