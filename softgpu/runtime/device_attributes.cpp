@@ -1,6 +1,7 @@
 // All CUdevice_attribute values: those of an H200 where they are limits of the programming model, and what is true of
 // softgpu where they say what a program may do.
-#include <unordered_map>
+#include <algorithm>
+#include <iterator>
 
 #include "softgpu/runtime/device.hpp"
 
@@ -187,14 +188,10 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::optional<int> Device::attribute(CUdevice_attribute wanted) const {
-  static const auto rows = [] {
-    std::unordered_map<int, const Row*> by_attribute;
-    for (const Row& row : kRows) by_attribute.emplace(row.attribute, &row);
-    return by_attribute;
-  }();
-  const auto it = rows.find(wanted);
-  if (it == rows.end()) return std::nullopt;
-  return it->second->computed != nullptr ? it->second->computed(*this) : it->second->fixed;
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.attribute == wanted; });
+  if (row == std::end(kRows)) return std::nullopt;
+  return row->computed != nullptr ? row->computed(*this) : row->fixed;
 }
 
 }  // namespace softgpu::runtime
