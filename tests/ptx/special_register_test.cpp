@@ -48,13 +48,22 @@ TEST_F(SpecialRegister, TellsThreadAndBlock) {
 
 TEST_F(SpecialRegister, TellsLaneAndWarp) {
   expect("%laneid", [](unsigned t, unsigned) { return t % 32; });
-  expect("%warpid", [](unsigned t, unsigned) { return t / 32; });
   expect("%lanemask_eq", [](unsigned t, unsigned) { return 1u << t % 32; });
   expect("%lanemask_lt", [](unsigned t, unsigned) { return (1u << t % 32) - 1; });
   expect("%lanemask_le", [](unsigned t, unsigned) { return (2ull << t % 32) - 1; });
   expect("%lanemask_gt", [](unsigned t, unsigned) { return ~((2ull << t % 32) - 1); });
   expect("%lanemask_ge", [](unsigned t, unsigned) { return ~((1u << t % 32) - 1); });
   expect("WARP_SZ", [](unsigned, unsigned) { return 32; });
+}
+
+// A GPU numbers the warps of all blocks on a multiprocessor, so only this much is certain.
+TEST_F(SpecialRegister, TellsLanesOfOneWarpTheSameNumber) {
+  const auto warp = read("%warpid");
+  for (unsigned block = 0; block < kBlocks; ++block)
+    for (unsigned t = 0; t < kBlockSize; ++t) {
+      const unsigned first = block * kBlockSize;
+      EXPECT_EQ(warp[first + t] == warp[first], t < 32) << t;
+    }
 }
 
 TEST_F(SpecialRegister, TellsABlockWithoutAClusterThatItIsAlone) {
