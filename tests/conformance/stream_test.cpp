@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -9,19 +10,23 @@
 namespace conformance {
 namespace {
 
-void hold(void* gate) {
-  while (!static_cast<std::atomic<bool>*>(gate)->load()) std::this_thread::yield();
+using Flag = std::shared_ptr<std::atomic<bool>>;
+
+// Owns its argument: the gate may be gone by the time the function sees that it is open.
+void hold(void* argument) {
+  const std::unique_ptr<Flag> open(static_cast<Flag*>(argument));
+  while (!(*open)->load()) std::this_thread::yield();
 }
 
 // A host function that keeps a stream busy until it is let go.
 class Gate {
  public:
-  explicit Gate(CUstream stream) { EXPECT_SUCCESS(CU(cuLaunchHostFunc)(stream, hold, &open_)); }
+  explicit Gate(CUstream stream) { EXPECT_SUCCESS(CU(cuLaunchHostFunc)(stream, hold, new Flag(open_))); }
   ~Gate() { open(); }
-  void open() { open_ = true; }
+  void open() { *open_ = true; }
 
  private:
-  std::atomic<bool> open_{false};
+  Flag open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 using Stream = DriverTest;
