@@ -42,6 +42,7 @@ void BlockRun::start() {
   ready_.clear();
   next_.clear();
   gangs_.clear();
+  signalled_ = false;
 }
 
 BlockRun::Advance BlockRun::advance(const GridLaunch& launch, std::uint32_t worker) {
@@ -82,7 +83,7 @@ void BlockRun::run_passes() {
     ready_.swap(next_);
     next_.clear();
     pass_progress_ = false;
-    for (std::uint32_t index : ready_) step(index);
+    if (run_ready_gangs()) next_.swap(ready_);
     progress_ |= pass_progress_;
     if (!pass_progress_) return;
     if (pass % kPassesBetweenLooksAtTheClock == 0 &&
@@ -91,8 +92,32 @@ void BlockRun::run_passes() {
   }
 }
 
-void BlockRun::step(std::uint32_t index) {
-  GangRun& run = gangs_[index];
+// Runs every ready gang once. Returns true when the whole block has come to the same plain __syncthreads(), as it does
+// nearly always: then all of them can go on, and there was no need to count. Else the barriers' rules decide.
+bool BlockRun::run_ready_gangs() {
+  const bool whole_block = ready_.size() == live_gangs_ && !signalled_;
+  std::size_t together = 0;  // gangs at that barrier, not counted yet
+  for (std::size_t i = 0; i < ready_.size(); ++i) {
+    GangRun& run = gangs_[ready_[i]];
+    run_gang(run);
+    if (whole_block && together == i && at_plain_barrier(run)) {
+      ++together;
+      continue;
+    }
+    if (together == i)
+      for (std::size_t before = 0; before < i; ++before) wait_at_barrier(ready_[before]);
+    settle(ready_[i]);
+  }
+  if (!whole_block || together != ready_.size() || signalled_) {
+    if (together == ready_.size())
+      for (std::uint32_t index : ready_) wait_at_barrier(index);
+    return false;
+  }
+  pass_progress_ = true;
+  return true;
+}
+
+void BlockRun::run_gang(GangRun& run) {
   ++steps_;
   run.gang.reason = abi::Suspend::none;
   if (!run.started) {
@@ -101,8 +126,20 @@ void BlockRun::step(std::uint32_t index) {
   } else {
     resume_function(run.frame)(run.frame);
   }
-  const bool ended = run.frame == nullptr || resume_function(run.frame) == nullptr;
-  if (ended) return end_gang();
+}
+
+bool BlockRun::has_ended(const GangRun& run) { return run.frame == nullptr || resume_function(run.frame) == nullptr; }
+
+bool BlockRun::at_plain_barrier(const GangRun& run) {
+  const abi::Gang& gang = run.gang;
+  return !has_ended(run) && gang.reason == abi::Suspend::barrier && gang.barrier_id == 0 && gang.barrier_threads == 0 &&
+         gang.reduction == abi::BarrierReduction::none;
+}
+
+// What a gang's return means for the others.
+void BlockRun::settle(std::uint32_t index) {
+  const GangRun& run = gangs_[index];
+  if (has_ended(run)) return end_gang();
   if (run.gang.reason == abi::Suspend::barrier) return wait_at_barrier(index);
   next_.push_back(index);
 }
@@ -134,6 +171,7 @@ void BlockRun::wait_at_barrier(std::uint32_t index) {
 }
 
 void BlockRun::arrive(const abi::Gang& gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived) {
+  signalled_ = true;
   Barrier& barrier = barriers_[id % kBarriers];
   barrier.expected = threads;
   barrier.arrived += arrived == gang.lanes ? threads_counted(gang) : arrived;

@@ -48,7 +48,11 @@ class BlockRun {
     bool started = false;
   };
   void run_passes();
-  void step(std::uint32_t index);
+  bool run_ready_gangs();
+  void run_gang(GangRun&);
+  void settle(std::uint32_t index);
+  static bool has_ended(const GangRun&);
+  static bool at_plain_barrier(const GangRun&);
   void wait_at_barrier(std::uint32_t index);
   void end_gang();
   void release_if_complete(Barrier&);
@@ -63,6 +67,7 @@ class BlockRun {
   std::vector<GangRun> gangs_;
   std::vector<std::uint32_t> ready_, next_;  // gangs to run in this pass and in the next one
   std::uint32_t live_gangs_ = 0;
+  bool signalled_ = false;     // a gang has arrived at a barrier without waiting: only counting is right from then on
   std::uint32_t threads_ = 0;  // of the block
 
   const GridLaunch* launch_ = nullptr;
