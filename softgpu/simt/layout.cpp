@@ -109,11 +109,13 @@ class Level {
     SmallVector<BasicBlock*, 8> targets;
     targets_of(root, targets);
     // What is numbered first comes last.
-    std::stable_partition(targets.begin(), targets.end(), [&](auto* target) { return late_.contains(target); });
-    for (BasicBlock* target : targets) {
-      if (loop_ && (!loop_->contains(target) || target == loop_->getHeader())) continue;
-      BasicBlock* node = node_of(target);
-      if (node && !seen_.contains(node)) number(node);
+    for (const bool late : {true, false}) {
+      for (BasicBlock* target : targets) {
+        if (late_.contains(target) != late) continue;
+        if (loop_ && (!loop_->contains(target) || target == loop_->getHeader())) continue;
+        BasicBlock* node = node_of(target);
+        if (node && !seen_.contains(node)) number(node);
+      }
     }
     post_order_.push_back(root);
   }
