@@ -89,7 +89,7 @@ struct Instruction {
   std::uint8_t vector_width = 1;      // .v2, .v4, .v8
   std::vector<Operand> operands;      // destinations first, as written
   std::optional<Guard> guard;
-  std::shared_ptr<const Call> call;  // opcode call only; apart, because few instructions have one
+  std::shared_ptr<Call> call;  // opcode call only; apart, because few instructions have one
   Location where;
   std::string text;  // the opcode with its suffixes as written, for messages: "add.f32"
 

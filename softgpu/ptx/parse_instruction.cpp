@@ -38,7 +38,7 @@ void Parser::parse_instruction(const Token& opcode, std::optional<Guard> guard) 
   instruction.guard = guard;
   instruction.where = opcode.where;
   if (instruction.opcode == Opcode::call)
-    instruction.call = std::make_shared<const Call>(parse_call(opcode.where));
+    instruction.call = std::make_shared<Call>(parse_call(opcode.where));
   else
     parse_operands(instruction, form);
   reader_.expect(";", "behind the instruction");

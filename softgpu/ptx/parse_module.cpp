@@ -62,6 +62,7 @@ void Parser::parse() {
       }
     }
     resolve_relocations();
+    resolve_aliases();
   } catch (const StatementAbandoned&) {
   } catch (const ModuleAbandoned&) {
   }
@@ -201,23 +202,40 @@ void Parser::skip_location() {
   }
 }
 
-// .alias name, function; the name has been declared before.
+// .alias name, function; both have been declared before.
 void Parser::parse_alias() {
-  std::uint32_t indices[2] = {};
-  for (std::uint32_t& index : indices) {
+  const auto function_named = [this] {
     const Token name = reader_.expect_identifier("a function's name");
     const Binding* binding = find_name(name.text);
     if (!binding || binding->kind != Binding::Kind::function)
       reader_.fail(name.where, "'" + std::string(name.text) + "' is not a function");
-    index = binding->index;
-    if (&index == indices) reader_.expect(",", "between the alias and its function");
-  }
+    return binding->index;
+  };
+  const std::uint32_t alias = function_named();
+  reader_.expect(",", "between the alias and its function");
+  const std::uint32_t target = function_named();
   reader_.expect(";", "behind the alias");
-  Function& alias = module_.functions[indices[0]];
-  Function copy = module_.functions[indices[1]];
-  copy.name = alias.name;
-  copy.linkage = alias.linkage;
-  alias = std::move(copy);
+  const auto further = aliases_.find(target);
+  aliases_[alias] = further == aliases_.end() ? target : further->second;
+}
+
+// Whatever names an alias names its function from here on.
+void Parser::resolve_aliases() {
+  const auto resolve = [this](Symbol& symbol) {
+    if (symbol.kind != Symbol::Kind::function) return;
+    if (const auto found = aliases_.find(symbol.index); found != aliases_.end()) symbol.index = found->second;
+  };
+  if (aliases_.empty()) return;
+  for (Variable& variable : module_.variables)
+    for (Relocation& relocation : variable.relocations) resolve(relocation.target);
+  for (Function& user : module_.functions)
+    for (Instruction& instruction : user.body) {
+      for (Operand& operand : instruction.operands)
+        if (auto* address = std::get_if<Address>(&operand.value))
+          if (auto* symbol = std::get_if<Symbol>(&address->base)) resolve(*symbol);
+      if (instruction.call)
+        if (auto* callee = std::get_if<Symbol>(&instruction.call->callee)) resolve(*callee);
+    }
 }
 
 // Initial values may name what is declared further down.

@@ -203,18 +203,12 @@ void Parser::parse_registers() {
   reader_.expect(";", "behind the registers");
 }
 
-void Parser::declare_range(RegisterRange range) {
-  const auto twice = [&](Location first) {
+void Parser::declare_range(const RegisterRange& range) {
+  const auto [earlier, is_new] = scopes_.back().ranges.emplace(range.prefix, range);
+  if (!is_new)
     reader_.fail(range.where, "'" + std::string(range.prefix) + "<" + std::to_string(range.count) +
-                                  ">' declares registers again that line " + std::to_string(first.line) +
-                                  " has declared");
-  };
-  Scope& scope = scopes_.back();
-  for (const RegisterRange& earlier : scope.ranges)
-    if (earlier.prefix == range.prefix) twice(earlier.where);
-  for (const auto& [name, binding] : scope.names)
-    if (range.holds(name)) twice(binding.where);
-  scope.ranges.push_back(range);
+                                  ">' declares registers again that line " +
+                                  std::to_string(earlier->second.where.line) + " has declared");
 }
 
 std::uint32_t Parser::add_register(std::string_view name, Type type) {

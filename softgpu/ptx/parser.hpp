@@ -42,6 +42,7 @@ class Parser {
   void skip_file();
   void skip_location();
   void parse_alias();
+  void resolve_aliases();
   Linkage parse_linkage();
   void resolve_relocations();
 
@@ -65,7 +66,7 @@ class Parser {
   void parse_registers();
   std::uint32_t parse_alignment();
   Type parse_type(std::string_view what);
-  void declare_range(RegisterRange);
+  void declare_range(const RegisterRange&);
   std::uint32_t add_register(std::string_view name, Type);
 
   // parse_initializer.cpp
@@ -138,6 +139,7 @@ class Parser {
   Module module_;
   std::vector<Scope> scopes_ = std::vector<Scope>(1);  // the module's first
   std::uint32_t function_index_ = kNoFunction;
+  std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // of functions
   std::vector<LabelUse> statement_label_uses_;
   std::unordered_map<std::string_view, InstructionForm> forms_;
   std::deque<std::string> joined_texts_;  // opcodes that were written with blanks inside

@@ -32,8 +32,6 @@ struct RegisterRange {
   std::uint64_t count = 0;
   Type type{};
   Location where;
-
-  bool holds(std::string_view name) const;
 };
 
 // A use of a label, to be resolved at the end of the block: labels may be used before they are declared.
@@ -47,7 +45,7 @@ struct LabelUse {
 // Keys are pieces of the module's text, which outlives the parser.
 struct Scope {
   std::unordered_map<std::string_view, Binding> names;
-  std::vector<RegisterRange> ranges;
+  std::unordered_map<std::string_view, RegisterRange> ranges;  // by prefix
   std::unordered_map<std::string_view, std::uint32_t> labels;  // into Function::labels
   std::vector<LabelUse> label_uses;
 

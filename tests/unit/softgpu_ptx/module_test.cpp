@@ -112,17 +112,21 @@ TEST(Module, RefusesTextures) {
   EXPECT_EQ(result.diagnostics[1].cause, Diagnostic::Cause::unsupported);
 }
 
-TEST(Alias, IsAFunctionOfTheSameBody) {
+TEST(Alias, StandsForItsFunction) {
   const Module module = parsed(std::string(kHeader) + R"(
-.func (.param .b32 out) original(.param .b32 in) { .reg .b32 %r<2>; ld.param.b32 %r1, [in]; st.param.b32 [out], %r1; ret; }
-.visible .func (.param .b32 out) other(.param .b32 in);
-.alias other, original;
+.func original();
+.func first();
+.func second();
+.func user() { .reg .u64 %d; call first; call second; mov.u64 %d, second; ret; }
+.global .u64 pointer = first;
+.alias first, original;
+.alias second, first;
 )");
-  ASSERT_EQ(module.functions.size(), 2u);
-  EXPECT_EQ(module.functions[1].name, "other");
-  EXPECT_TRUE(module.functions[1].is_definition);
-  EXPECT_EQ(module.functions[1].body.size(), 3u);
-  EXPECT_EQ(module.functions[1].linkage, Linkage::visible);
+  const std::vector<Instruction>& body = module.functions[3].body;
+  EXPECT_EQ(std::get<Symbol>(body[0].call->callee).index, 0u);
+  EXPECT_EQ(std::get<Symbol>(body[1].call->callee).index, 0u);
+  EXPECT_EQ(std::get<Symbol>(std::get<Address>(body[2].operands[1].value).base).index, 0u);
+  EXPECT_EQ(module.variables[0].relocations[0].target.index, 0u);
   EXPECT_EQ(first_error(std::string(kHeader) + ".alias a, b;"), "line 4, column 8: error: 'a' is not a function");
 }
 

@@ -108,11 +108,26 @@ TEST(Robustness, LongNamesAndSuffixesAreAnError) {
   expect_sound(kernel_with("ld.v4.u32 {" + std::string(100'000, ',') + "}, [%d1];"));
 }
 
-TEST(Robustness, ManyNamesAreFast) {
-  std::string statements;
-  for (int i = 0; i < 50'000; ++i)
-    statements += ".reg .u32 %name" + std::to_string(i) + "; mov.u32 %name" + std::to_string(i) + ", 1;\n";
-  EXPECT_EQ(kernel_error(statements), "");
+TEST(Robustness, ManyOfOneThingTakeLinearTime) {
+  const auto many = [](int count, auto text) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text(std::to_string(i));
+    return all;
+  };
+  using S = const std::string&;
+  EXPECT_EQ(kernel_error(many(50'000, [](S i) { return ".reg .u32 %name" + i + "; mov.u32 %name" + i + ", 1;\n"; })),
+            "");
+  EXPECT_EQ(kernel_error(many(50'000, [](S i) { return ".reg .u32 %x" + i + "_<3>; mov.u32 %x" + i + "_2, 1;\n"; })),
+            "");
+  EXPECT_EQ(kernel_error(many(50'000, [](S i) { return "bra L" + i + "; L" + i + ":\n"; })), "");
+  EXPECT_EQ(kernel_error(many(50'000, [](S i) { return "{ .reg .u32 %r1; L: mov.u32 %r1, " + i + "; bra L; }\n"; })),
+            "");
+  EXPECT_EQ(
+      first_error(std::string(kHeader) + many(50'000, [](S i) { return ".global .u64 v" + i + " = v" + i + ";\n"; })),
+      "");
+  EXPECT_EQ(first_error(std::string(kHeader) + ".func f() { " + many(20'000, [](S) { return "exit;"; }) + "}\n" +
+                        many(20'000, [](S i) { return ".func f" + i + "(); .alias f" + i + ", f;\n"; })),
+            "");
 }
 
 }  // namespace
