@@ -1,36 +1,62 @@
 #include "softgpu/ptx/constant.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 
 namespace softgpu::ptx {
 namespace {
 
 constexpr int kDeepestNesting = 100;
 
+struct Operands {
+  std::uint64_t a, b;
+  bool is_unsigned;  // one of them is
+
+  bool less() const { return is_unsigned ? a < b : static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b); }
+};
+
+std::uint64_t quotient(const Operands& o) {
+  if (o.is_unsigned) return o.a / o.b;
+  if (o.b == ~std::uint64_t{0}) return 0 - o.a;  // the one signed division that could overflow
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(o.a) / static_cast<std::int64_t>(o.b));
+}
+
+std::uint64_t shifted_right(const Operands& o) {
+  if (o.is_unsigned) return o.b > 63 ? 0 : o.a >> o.b;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(o.a) >> std::min<std::uint64_t>(o.b, 63));
+}
+
+// Whether the result is unsigned: when one of the operands is, when the left one is, never.
+enum class Sign : std::uint8_t { of_both, of_left, signed_always };
+
 struct BinaryOperator {
   std::string_view symbol;
   int precedence;
+  Sign sign;
+  std::uint64_t (*compute)(const Operands&);
 };
-constexpr std::array<BinaryOperator, 18> kBinaryOperators = {{{"||", 1},
-                                                              {"&&", 2},
-                                                              {"|", 3},
-                                                              {"^", 4},
-                                                              {"&", 5},
-                                                              {"==", 6},
-                                                              {"!=", 6},
-                                                              {"<", 7},
-                                                              {"<=", 7},
-                                                              {">", 7},
-                                                              {">=", 7},
-                                                              {"<<", 8},
-                                                              {">>", 8},
-                                                              {"+", 9},
-                                                              {"-", 9},
-                                                              {"*", 10},
-                                                              {"/", 10},
-                                                              {"%", 10}}};
+
+constexpr std::array<BinaryOperator, 18> kBinaryOperators = {{
+    {"||", 1, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.a != 0 || o.b != 0}; }},
+    {"&&", 2, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.a != 0 && o.b != 0}; }},
+    {"|", 3, Sign::of_both, [](const Operands& o) { return o.a | o.b; }},
+    {"^", 4, Sign::of_both, [](const Operands& o) { return o.a ^ o.b; }},
+    {"&", 5, Sign::of_both, [](const Operands& o) { return o.a & o.b; }},
+    {"==", 6, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.a == o.b}; }},
+    {"!=", 6, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.a != o.b}; }},
+    {"<", 7, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.less()}; }},
+    {"<=", 7, Sign::signed_always, [](const Operands& o) { return std::uint64_t{o.less() || o.a == o.b}; }},
+    {">", 7, Sign::signed_always, [](const Operands& o) { return std::uint64_t{!o.less() && o.a != o.b}; }},
+    {">=", 7, Sign::signed_always, [](const Operands& o) { return std::uint64_t{!o.less()}; }},
+    {"<<", 8, Sign::of_left, [](const Operands& o) { return o.b > 63 ? 0 : o.a << o.b; }},
+    {">>", 8, Sign::of_left, shifted_right},
+    {"+", 9, Sign::of_both, [](const Operands& o) { return o.a + o.b; }},
+    {"-", 9, Sign::of_both, [](const Operands& o) { return o.a - o.b; }},
+    {"*", 10, Sign::of_both, [](const Operands& o) { return o.a * o.b; }},
+    {"/", 10, Sign::of_both, quotient},
+    {"%", 10, Sign::of_both, [](const Operands& o) { return o.a - quotient(o) * o.b; }},
+}};
 
 class ExpressionReader {
  public:
@@ -62,7 +88,9 @@ class ExpressionReader {
       const Constant right = binary(found->precedence + 1);
       require_integer(left, symbol);
       require_integer(right, symbol);
-      left = apply(symbol, left, right);
+      if (right.value.bits == 0 && (symbol.is("/") || symbol.is("%")))
+        reader_.fail(symbol.where, "division by zero in a constant expression");
+      left = apply(*found, left, right);
     }
   }
 
@@ -134,67 +162,12 @@ class ExpressionReader {
     return value;
   }
 
-  Constant apply(const Token& symbol, const Constant& left, const Constant& right) {
-    const std::uint64_t a = left.value.bits, b = right.value.bits;
-    Constant result = left;
-    result.is_unsigned = left.is_unsigned || right.is_unsigned;
-    const bool less = result.is_unsigned ? a < b : static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
-    const auto truth = [&](bool value) {
-      result.is_unsigned = false;
-      return value ? std::uint64_t{1} : std::uint64_t{0};
-    };
-    const std::string_view op = symbol.text;
-    std::uint64_t& bits = result.value.bits;
-    if (op == "+")
-      bits = a + b;
-    else if (op == "-")
-      bits = a - b;
-    else if (op == "*")
-      bits = a * b;
-    else if (op == "/" || op == "%")
-      bits = divide(symbol, a, b, result.is_unsigned);
-    else if (op == "<<" || op == ">>")
-      bits = shift(op, left, b), result.is_unsigned = left.is_unsigned;
-    else if (op == "&")
-      bits = a & b;
-    else if (op == "|")
-      bits = a | b;
-    else if (op == "^")
-      bits = a ^ b;
-    else if (op == "&&")
-      bits = truth(a != 0 && b != 0);
-    else if (op == "||")
-      bits = truth(a != 0 || b != 0);
-    else if (op == "==")
-      bits = truth(a == b);
-    else if (op == "!=")
-      bits = truth(a != b);
-    else if (op == "<")
-      bits = truth(less);
-    else if (op == ">=")
-      bits = truth(!less);
-    else if (op == ">")
-      bits = truth(!less && a != b);
-    else
-      bits = truth(less || a == b);
-    return result;
-  }
-
-  std::uint64_t divide(const Token& symbol, std::uint64_t a, std::uint64_t b, bool is_unsigned) {
-    if (b == 0) reader_.fail(symbol.where, "division by zero in a constant expression");
-    const bool quotient = symbol.is("/");
-    if (is_unsigned) return quotient ? a / b : a % b;
-    if (b == ~std::uint64_t{0}) return quotient ? 0 - a : 0;  // the one signed division that would overflow
-    const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
-    return static_cast<std::uint64_t>(quotient ? x / y : x % y);
-  }
-
-  static std::uint64_t shift(std::string_view op, const Constant& value, std::uint64_t amount) {
-    const std::uint64_t bits = value.value.bits;
-    const bool negative = !value.is_unsigned && bits >> 63 != 0;
-    if (op == "<<") return amount > 63 ? 0 : bits << amount;
-    if (amount > 63) return negative ? ~std::uint64_t{0} : 0;
-    return value.is_unsigned ? bits >> amount : static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> amount);
+  static Constant apply(const BinaryOperator& binary, Constant left, const Constant& right) {
+    const bool either = left.is_unsigned || right.is_unsigned;
+    const bool is_unsigned = binary.sign == Sign::of_left ? left.is_unsigned : either;
+    left.value.bits = binary.compute({left.value.bits, right.value.bits, is_unsigned});
+    left.is_unsigned = binary.sign != Sign::signed_always && is_unsigned;
+    return left;
   }
 
   void require_integer(const Constant& value, const Token& symbol) {
