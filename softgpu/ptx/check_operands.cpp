@@ -8,6 +8,7 @@ namespace {
 bool is_untyped(Type type) {
   return type == Type::b8 || type == Type::b16 || type == Type::b32 || type == Type::b64 || type == Type::b128;
 }
+bool is_packed(Type type) { return type == Type::f16x2 || type == Type::bf16x2; }
 bool is_integer(Type type) { return type >= Type::u8 && type <= Type::s64; }
 
 Type twice_as_wide(Type type) {
@@ -20,18 +21,17 @@ Type twice_as_wide(Type type) {
   }
 }
 
-// PTX's rule: the sizes agree, and an untyped (.b) register or instruction goes with everything of its size.
+// PTX's rule: the sizes agree, and an untyped (.b) register or instruction goes with everything of its size. For ptxas
+// a packed register is untyped, too.
 bool agree(Type instruction, Type reg, bool may_be_wider) {
   if (instruction == Type::pred || reg == Type::pred) return instruction == reg;
   const unsigned wanted = bits(instruction), has = bits(reg);
   const bool size_fits = may_be_wider ? has >= wanted : has == wanted;
   if (!size_fits) return false;
-  if (is_untyped(instruction) || is_untyped(reg)) return true;
-  if (is_integer(instruction)) return is_integer(reg);
-  return instruction == reg || (!is_integer(reg) && has == wanted && bits(instruction) <= 32 && !is_float(instruction));
+  if (is_untyped(instruction) || is_untyped(reg) || is_packed(reg)) return true;
+  return is_integer(instruction) ? is_integer(reg) : instruction == reg;
 }
 
-// Packed types have no registers of their own in much of the PTX that is around.
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 class Checker {

@@ -191,6 +191,14 @@ TEST(OperandType, OfBitsGoesWithAllOfItsSize) {
             "line 12, column 19: error: '%p1' is a .pred, 'add.u32' needs a .u32 here");
 }
 
+TEST(OperandType, OfPackedRegistersIsAsGoodAsBits) {
+  for (const char* statement :
+       {"add.f16x2 %x, %x, %x;", "add.u16x2 %x, %x, %x;", "add.u32 %x, %x, %r1;", "mov.b32 %r1, %x;"})
+    EXPECT_EQ(kernel_error(".reg .f16x2 %x; " + std::string(statement)), "") << statement;
+  EXPECT_EQ(kernel_error("add.f16x2 %r1, %r2, %r3;"),
+            "line 12, column 11: error: '%r1' is a .u32, 'add.f16x2' needs a .f16x2 here");
+}
+
 TEST(OperandType, MayBeWiderInLoadsStoresAndConversions) {
   for (const char* statement : {"ld.global.u8 %r1, [%d1];", "ld.global.s16 %d1, [%d1];", "st.global.u8 [%d1], %r1;",
                                 "cvt.u8.u32 %r1, %r2;", "cvt.u64.u8 %d1, %h1;"})
