@@ -43,28 +43,32 @@ const std::vector<std::string_view>& module_directives() {
 ParseResult parse(std::string_view text) {
   while (text.ends_with('\0')) text.remove_suffix(1);
   Parser parser(text);
-  parser.parse();
   ParseResult result;
+  if (parser.parse()) result.module = parser.take_module();
   result.diagnostics = parser.reader().take_diagnostics();
-  if (result.diagnostics.empty()) result.module = parser.take_module();
   return result;
 }
 
-void Parser::parse() {
+bool Parser::parse() {
   try {
     parse_header();
-    while (!reader_.at_end()) {
-      try {
-        parse_module_statement();
-      } catch (const StatementAbandoned&) {
-        scopes_.resize(1);
-        reader_.skip_module_statement();
-      }
-    }
+    while (!reader_.at_end()) parse_module_statement_or_skip();
     resolve_relocations();
     resolve_aliases();
   } catch (const StatementAbandoned&) {
+    return false;
   } catch (const ModuleAbandoned&) {
+    return false;
+  }
+  return !reader_.failed();
+}
+
+void Parser::parse_module_statement_or_skip() {
+  try {
+    parse_module_statement();
+  } catch (const StatementAbandoned&) {
+    scopes_.resize(1);
+    reader_.skip_module_statement();
   }
 }
 

@@ -26,8 +26,8 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : reader_(text) {}
 
-  // Notes all problems in the reader; the module is complete only when there are none.
-  void parse();
+  // Whether the module is complete; else the reader has noted why not.
+  bool parse();
   Reader& reader() { return reader_; }
   Module take_module() { return std::move(module_); }
 
@@ -38,6 +38,7 @@ class Parser {
   void parse_target();
   void parse_address_size();
   void parse_module_statement();
+  void parse_module_statement_or_skip();
   bool skip_debug_information();
   void skip_file();
   void skip_location();
