@@ -94,6 +94,7 @@ KernelFacts facts_of(const ptx::Module& module, const ptx::Function& kernel) {
   const lower::SharedLayout shared = lower::shared_layout(module, kernel);
   facts.static_shared_bytes = shared.static_bytes;
   for (const lower::SharedLayout::Entry& entry : shared.entries) facts.has_dynamic_shared |= entry.variable->size == 0;
+  facts.missing_functions = lower::missing_functions(module, kernel);
   facts.local_bytes = local_bytes(kernel);
   facts.registers = estimate_registers(kernel);
   std::copy_n(kernel.required_threads, 3, facts.required_threads);

@@ -30,6 +30,7 @@ struct KernelFacts {
   std::uint32_t required_threads[3] = {0, 0, 0};
   std::uint32_t required_cluster[3] = {0, 0, 0};
   bool has_dynamic_shared = false;
+  std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
 };
 
 // A module's PTX, shared by all contexts it is loaded into. Immutable, thread-safe.

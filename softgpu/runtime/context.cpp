@@ -7,6 +7,7 @@
 #include "softgpu/runtime/event.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 #include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/thread_storage.hpp"
 #include "softgpu/runtime/waiting.hpp"
 
 namespace softgpu::runtime {
@@ -43,7 +44,10 @@ constexpr std::size_t kDefaultLimits[CU_LIMIT_MAX] = {
     0,
 };
 
-thread_local std::vector<CUcontext> current_contexts;
+std::vector<CUcontext>& current_contexts() {
+  static auto& contexts = *new ThreadStorage<std::vector<CUcontext>>();
+  return contexts.get();
+}
 
 }  // namespace
 
@@ -79,7 +83,8 @@ void Context::destroy(bool cancel) {
 
 std::shared_ptr<Stream> Context::per_thread_stream() {
   // Goes with the thread; what it has under way then is waited for by the context.
-  thread_local std::vector<std::shared_ptr<Stream>> streams;
+  static auto& of_threads = *new ThreadStorage<std::vector<std::shared_ptr<Stream>>>();
+  auto& streams = of_threads.get();
   for (const auto& stream : streams)
     if (&stream->context() == this) return stream;
   std::erase_if(streams, [](const auto& stream) { return stream->context().destroyed(); });
@@ -125,19 +130,19 @@ bool Context::disable_peer(std::uint64_t context_id) {
 
 namespace context_stack {
 
-CUcontext current() { return current_contexts.empty() ? nullptr : current_contexts.back(); }
+CUcontext current() { return current_contexts().empty() ? nullptr : current_contexts().back(); }
 
 void set_current(CUcontext handle) {
-  if (!current_contexts.empty()) current_contexts.pop_back();
-  if (handle != nullptr) current_contexts.push_back(handle);
+  if (!current_contexts().empty()) current_contexts().pop_back();
+  if (handle != nullptr) current_contexts().push_back(handle);
 }
 
-void push(CUcontext handle) { current_contexts.push_back(handle); }
+void push(CUcontext handle) { current_contexts().push_back(handle); }
 
 CUcontext pop() {
-  require(!current_contexts.empty(), CUDA_ERROR_INVALID_CONTEXT, "the calling thread has no current context");
-  const CUcontext top = current_contexts.back();
-  current_contexts.pop_back();
+  require(!current_contexts().empty(), CUDA_ERROR_INVALID_CONTEXT, "the calling thread has no current context");
+  const CUcontext top = current_contexts().back();
+  current_contexts().pop_back();
   return top;
 }
 

@@ -29,6 +29,15 @@ void check_target(const ptx::Module& module, unsigned compute_capability) {
                                             "; compile for an older architecture or set SOFTGPU_COMPUTE_CAPABILITY");
 }
 
+void check_functions(const jit::Program& program) {
+  std::string log;
+  for (const jit::KernelFacts& kernel : program.kernels())
+    for (const std::string& function : kernel.missing_functions)
+      log += "error: kernel '" + kernel.name + "' calls '" + function +
+             "', which is declared and nowhere defined; link the module that defines it\n";
+  if (!log.empty()) throw Failure(CUDA_ERROR_INVALID_PTX, log);
+}
+
 std::shared_ptr<const jit::Program> parse(std::string text, unsigned compute_capability, std::string& info) {
   ptx::ParseResult result = ptx::parse(text);
   std::string log;
@@ -44,7 +53,9 @@ std::shared_ptr<const jit::Program> parse(std::string text, unsigned compute_cap
   }
   check_target(*result.module, compute_capability);
   info = std::move(log);
-  return std::make_shared<const jit::Program>(*std::move(result.module), std::move(text));
+  auto program = std::make_shared<const jit::Program>(*std::move(result.module), std::move(text));
+  check_functions(*program);
+  return program;
 }
 
 }  // namespace

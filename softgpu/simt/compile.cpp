@@ -19,7 +19,6 @@
 #include "softgpu/simt/pass_runner.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/simt.hpp"
-#include "softgpu/simt/thread_function.hpp"
 #include "softgpu/simt/thread_gang.hpp"
 #include "softgpu/simt/widen.hpp"
 
@@ -136,16 +135,6 @@ Result compile(Module& module, Function& kernel, const char* entry_name, const O
   if (suspends) split_coroutines(module, target);
   optimise(module, target);
   return {width, suspends, stack_bytes(module)};
-}
-
-void compile_function(Module& module, Function& function, const char* symbol, TargetMachine& target) {
-  module.setDataLayout(target.createDataLayout());
-  module.setTargetTriple(target.getTargetTriple().str());
-  function.setName(symbol);
-  function.setLinkage(GlobalValue::ExternalLinkage);
-  add_thread_parameters(module, nullptr);
-  check(module, "giving functions their thread");
-  optimise(module, target);
 }
 
 }  // namespace softgpu::simt

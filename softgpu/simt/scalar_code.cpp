@@ -143,7 +143,7 @@ void prepare_scalar_code(Function& kernel, TargetMachine& target) {
   FunctionPassManager passes = scalar_passes();
   PassRunner fresh(target);
   fresh.run(passes, kernel);
-  add_thread_parameters(module, &kernel);
+  add_thread_parameters(kernel);
   if (mark_spin_loops(kernel)) kernel.addFnAttr(kSpins);
   kernel.addFnAttr(kPrepared);
 }

@@ -33,8 +33,4 @@ struct Result {
 // abi::RunBlock or abi::StartGang, optimised and ready for code generation.
 Result compile(llvm::Module&, llvm::Function& kernel, const char* entry_name, const Options&);
 
-// Makes `function`, a device function whose address is taken outside its module, callable by the kernels of other
-// modules: all of them pass the calling thread in the same way. Leaves it, as `symbol`, as the module's one export.
-void compile_function(llvm::Module&, llvm::Function& function, const char* symbol, llvm::TargetMachine&);
-
 }  // namespace softgpu::simt

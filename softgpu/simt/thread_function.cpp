@@ -97,13 +97,13 @@ void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replace
 
 }  // namespace
 
-void add_thread_parameters(Module& module, Function* kernel) {
+void add_thread_parameters(Function& kernel) {
   SmallVector<Function*, 8> originals;
-  for (Function& function : module)
-    if (!function.isDeclaration() && &function != kernel) originals.push_back(&function);
+  for (Function& function : *kernel.getParent())
+    if (!function.isDeclaration() && &function != &kernel) originals.push_back(&function);
   DenseMap<Function*, Function*> replaced;
   for (Function* original : originals) replaced[original] = clone_with_thread(*original);
-  if (kernel) pass_thread(*kernel, replaced, true);
+  pass_thread(kernel, replaced, true);
   for (const auto& [original, copy] : replaced) pass_thread(*copy, replaced, false);
   for (const auto& [original, copy] : replaced) {
     replace_marks(*copy);

@@ -45,6 +45,7 @@ typedef CUresult (*MemcpyDtoH)(void*, CUdeviceptr, size_t);
 typedef CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                  CUstream, void**, void**);
 typedef CUresult (*CtxSynchronize)(void);
+typedef CUresult (*GetProcAddress)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
 /* POSIX wants functions from dlsym to be taken this way. */
 #define LOAD(type, variable, name)  \
@@ -68,6 +69,15 @@ static int run(void) {
   LOAD(MemcpyDtoH, copy_out, "cuMemcpyDtoH_v2");
   LOAD(LaunchKernel, launch, "cuLaunchKernel");
   LOAD(CtxSynchronize, synchronize, "cuCtxSynchronize");
+  LOAD(GetProcAddress, get_address, "cuGetProcAddress_v2");
+
+  /* Null pointers are refused. */
+  void* address = NULL;
+  if (get_address(NULL, &address, 12000, 0, NULL) != CUDA_ERROR_INVALID_VALUE ||
+      get_address("cuInit", NULL, 12000, 0, NULL) != CUDA_ERROR_INVALID_VALUE) {
+    fprintf(stderr, "cuGetProcAddress took a null pointer\n");
+    return 1;
+  }
 
   CUdevice device;
   CUcontext context;

@@ -115,6 +115,15 @@ TEST_F(Module, BadInstructionIsInTheErrorLogWithItsLine) {
   EXPECT_NE(log.find("line 5"), std::string::npos) << log;
 }
 
+TEST_F(Module, AFunctionThatIsNowhereDefinedIsNamed) {
+  std::string log;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_PTX,
+                    load(".version 7.0\n.target sm_75\n.address_size 64\n.extern .func elsewhere();\n"
+                         ".visible .entry k() {\n  call.uni elsewhere, ();\n  ret;\n}\n",
+                         log));
+  EXPECT_NE(log.find("elsewhere"), std::string::npos) << log;
+}
+
 TEST_F(Module, TruncatedTextIsRefused) {
   std::string log;
   const std::string whole = kKernels;
