@@ -113,7 +113,7 @@ cuda_version_words() { local v; v=$(cuda_version "$1"); echo "$((v / 1000)).$((v
 
 is_toolkit() {
   local folder=$1 library
-  [[ -r $folder/include/cudaTypedefs.h && -r $folder/include/nvrtc.h ]] || return 1
+  [[ -r $folder/include/cudaTypedefs.h && -r $folder/include/cudaProfiler.h && -r $folder/include/nvrtc.h ]] || return 1
   [[ $(cuda_version "$folder") -ge 13000 ]] || return 1
   for library in "$folder"/{lib64,lib,targets/*/lib}/libnvrtc.so*; do
     [[ -e $library ]] && return

@@ -23,7 +23,7 @@ expect() {
 toolkit() {
   mkdir -p "$1/include" "$1/lib64"
   echo "#define CUDA_VERSION $2" >"$1/include/cuda.h"
-  touch "$1/include/cudaTypedefs.h" "$1/include/nvrtc.h" "$1/lib64/libnvrtc.so.13"
+  touch "$1"/include/{cudaTypedefs,cudaProfiler,nvrtc}.h "$1/lib64/libnvrtc.so.13"
 }
 toolkit "$scratch/new" 13010
 toolkit "$scratch/old" 12040
