@@ -144,9 +144,25 @@ void lower_fma(FunctionLowering& f, const Instruction& i) {
   write_results(f, i, std::move(results));
 }
 
+namespace {
+
+// GPUs flush a float's quotient that is below the normal numbers even if rounding up would make it one.
+Value* flush_in_front_of_rounding(FunctionLowering& f, Value* rounded, Value* a, Value* b) {
+  llvm::Type* wide = f.ir.getDoubleTy();
+  Value* quotient = f.ir.CreateFDiv(f.ir.CreateFPExt(a, wide), f.ir.CreateFPExt(b, wide));
+  Value* size = f.ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, quotient);
+  Value* zero = f.ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(rounded, 0.0), rounded);
+  return f.ir.CreateSelect(f.ir.CreateFCmpOLT(size, number(size, 0x1p-126)), zero, rounded);
+}
+
+}  // namespace
+
 void lower_float_div(FunctionLowering& f, const Instruction& i) {
+  const bool may_round_up = i.has(Modifier::rm) || i.has(Modifier::rp);
   for_each_float_pair(f, i, [&](Value* a, Value* b) {
-    return i.has(Modifier::approx) ? approximate_quotient(f, a, b) : rounded_quotient(f, i, a, b);
+    if (i.has(Modifier::approx)) return approximate_quotient(f, a, b);
+    Value* result = rounded_quotient(f, i, a, b);
+    return i.has(Modifier::ftz) && may_round_up ? flush_in_front_of_rounding(f, result, a, b) : result;
   });
 }
 

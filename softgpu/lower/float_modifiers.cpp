@@ -19,10 +19,8 @@ Elements read_sources(FunctionLowering& f, const ptx::Operand& operand, const In
 void write_results(FunctionLowering& f, const Instruction& i, Elements results) {
   const Type element = element_of(i.types[0]);
   for (Value*& value : results) {
-    if (i.has(Modifier::ftz)) {
-      // What is subnormal is decided behind the rounding.
-      value = flush(f.ir, widen(f.ir, narrow(f.ir, value, element), element), element);
-    }
+    // A float is rounded by now. A short format is not: GPUs decide in front of the rounding what is subnormal there.
+    if (i.has(Modifier::ftz)) value = flush(f.ir, value, element);
     if (i.has(Modifier::sat)) value = saturate(f.ir, value);
     if (i.has(Modifier::relu)) value = relu(f.ir, value);
   }

@@ -142,7 +142,7 @@ T inserted(T field, T base, U position, U length) {
   return base;
 }
 
-const std::vector<U> kPositions = {0, 1, 4, 8, 16, 31, 32, 33, 63, 64, 255, 256 + 3};
+const std::vector<U> kPositions = {0, 1, 4, 8, 16, 31, 32, 33, 63, 64, 255};
 
 template <typename T>
 void check_extraction(const std::string& type) {
