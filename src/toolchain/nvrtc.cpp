@@ -26,6 +26,16 @@ void resolve(Function& function, const FoundLibrary& found, const char* name) {
   if (!function) throw NotSupported(support::text(found.path.string(), " is too old: it has no ", name));
 }
 
+// NVRTC opens its companion by its bare name when it compiles. The loader finds that in its own folders only, or when
+// it is open already: so it is opened here, from NVRTC's folder. Where it isn't there, NVRTC says so itself.
+void open_builtins(const Nvrtc& nvrtc) {
+  int major = 0;
+  int minor = 0;
+  if (nvrtc.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return;
+  const auto file = nvrtc.path.parent_path() / support::text("libnvrtc-builtins.so.", major, ".", minor);
+  support::SharedLibrary::open(file.string());
+}
+
 Nvrtc open_nvrtc() {
   const std::vector<ToolkitRoot> roots = toolkit_roots();
   const FoundLibrary found = open_library(nvrtc_spec, roots);
@@ -34,6 +44,7 @@ Nvrtc open_nvrtc() {
 #include "toolchain/nvrtc_functions.def"
   result.path = found.path;
   result.header_folders = header_folders(found.path, roots);
+  open_builtins(result);
   return result;
 }
 
