@@ -1,12 +1,11 @@
 // The handles that programs hold: CUstream, CUevent and so on.
 //
-// A handle is the address of a slot in a table that is never unmapped, so that any value can be checked without
+// A handle is the address of a slot in a table that stays where it is, so that any value can be checked without
 // being followed. Slots of destroyed objects are used again as late as possible, which makes it likely that a stale
 // handle is told from a live one.
 #pragma once
 
-#include <sys/mman.h>
-
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -24,17 +23,14 @@ namespace softgpu::runtime {
 template <typename Handle, typename Object>
 class HandleTable {
  public:
-  HandleTable() {
-    void* memory = mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    slots_ = static_cast<Slot*>(memory);
-  }
+  // So large a block is fresh pages, which cost nothing until a slot in them is made. From the heap rather than mapped
+  // here, so that leak checkers see what the slots hold.
+  HandleTable() : slots_(static_cast<Slot*>(::operator new(kSlots * sizeof(Slot), kAlignment))) {}
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable() {
     for (std::size_t i = 0; i < made_; ++i) slots_[i].~Slot();
-    munmap(slots_, kSlots * sizeof(Slot));
+    ::operator delete(slots_, kAlignment);
   }
 
   Handle add(std::shared_ptr<Object> object) {
@@ -107,6 +103,7 @@ class HandleTable {
   };
 
   static constexpr std::size_t kSlots = std::size_t{1} << 20;
+  static constexpr std::align_val_t kAlignment{alignof(Slot)};
   static constexpr std::size_t kReuseAfter = 1024;  // keep this many freed slots out of use
 
   Slot* slot_of(Handle handle) const {
