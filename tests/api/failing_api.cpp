@@ -1,5 +1,9 @@
 #include "api/failing_api.hpp"
 
+#include <gtest/gtest.h>
+
+#include <cuprum/cuprum.hpp>
+
 namespace cuprum::tests {
 namespace {
 
@@ -68,6 +72,28 @@ void FailingApi::fail_nth(int n, CUresult code) {
 void FailingApi::fail_next(std::string_view name, CUresult code) {
   fail_nth(1, code);
   plan.only = name;
+}
+
+int FailingApi::fail_each_call(const std::function<void()>& scenario) {
+  constexpr int more_than_any_scenario_makes = 2000;
+  int thrown = 0;
+  for (int n = 1; n < more_than_any_scenario_makes; ++n) {
+    fail_nth(n, CUDA_ERROR_UNKNOWN);
+    const LiveObjects before = live_objects();
+    try {
+      scenario();
+    } catch (const DriverError& error) {
+      ++thrown;
+      EXPECT_EQ(error.code(), CUDA_ERROR_UNKNOWN) << error.what();
+      EXPECT_EQ(error.call(), failed()) << error.what();
+    }
+    stop();
+    for (const Device& device : Device::all()) device.sync();
+    EXPECT_EQ(live_objects(), before) << "after " << failed();
+    if (failed().empty()) return thrown;  // the scenario makes fewer calls than n
+  }
+  ADD_FAILURE() << "the scenario never got by without a failing call";
+  return thrown;
 }
 
 void FailingApi::stop() { plan.calls_left = 0; }

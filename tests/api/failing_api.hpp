@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuprum/driver.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,11 @@ class FailingApi {
 
   /// Lets everything succeed again.
   void stop();
+
+  /// Runs `scenario` again and again, each time with another of its driver calls failing, until all of them had their
+  /// turn. Each time it must either throw a DriverError that names the call, or get by without it; nothing may be left
+  /// alive. The scenario checks its own results. Returns how many of the failures were thrown.
+  int fail_each_call(const std::function<void()>& scenario);
 
   /// The name of the call that was failed; empty when none was since it was last asked to.
   const std::string& failed() const;
