@@ -36,9 +36,9 @@ Function* clone_with_thread(Function& original) {
 
 [[noreturn]] void refuse(const Function& function, abi::Mark mark) {
   const std::string_view symbol = abi::info(mark).symbol;
-  throw std::runtime_error(
-      "function '" + function.getName().str() + "' is recursive or called through a pointer and uses '" +
-      std::string(symbol.substr(symbol.find('.') + 1)) + "': threads can't wait for each other in such a function");
+  throw std::runtime_error("function '" + function.getName().str() + "' is recursive and uses '" +
+                           std::string(symbol.substr(symbol.find('.') + 1)) +
+                           "': threads can't wait for each other in such a function");
 }
 
 void replace_marks(Function& function) {
@@ -63,15 +63,13 @@ void replace_marks(Function& function) {
   }
 }
 
-// Direct calls of functions that now take the thread, and all calls through pointers.
+// Calls of functions that now take the thread. All calls are direct: lowering makes a switch of those through pointers.
 void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replaced, bool is_kernel) {
   SmallVector<CallInst*, 8> calls;
   for (BasicBlock& block : caller)
     for (Instruction& instruction : block)
-      if (auto* call = dyn_cast<CallInst>(&instruction); call && !call->isInlineAsm()) {
-        Function* callee = call->getCalledFunction();
-        if (callee ? replaced.contains(callee) : true) calls.push_back(call);
-      }
+      if (auto* call = dyn_cast<CallInst>(&instruction); call && replaced.contains(call->getCalledFunction()))
+        calls.push_back(call);
   Module* module = caller.getParent();
   for (CallInst* call : calls) {
     IRBuilder<> builder(call);
@@ -86,9 +84,7 @@ void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replace
     }
     SmallVector<Value*, 8> arguments{thread};
     arguments.append(call->arg_begin(), call->arg_end());
-    Function* callee = call->getCalledFunction();
-    Value* target = callee ? replaced.lookup(callee) : call->getCalledOperand();
-    CallInst* replacement = builder.CreateCall(with_thread(call->getFunctionType()), target, arguments);
+    CallInst* replacement = builder.CreateCall(replaced.lookup(call->getCalledFunction()), arguments);
     replacement->takeName(call);
     call->replaceAllUsesWith(replacement);
     call->eraseFromParent();

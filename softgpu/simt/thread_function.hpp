@@ -1,4 +1,4 @@
-// Functions that stay functions: recursive ones, and those called through pointers.
+// Functions that stay functions: recursive ones.
 #pragma once
 
 #include "llvm/IR/Function.h"

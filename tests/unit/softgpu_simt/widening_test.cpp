@@ -206,23 +206,6 @@ again:
   for (unsigned i = 0; i < 40; ++i) EXPECT_EQ(out[i], i + (i & 7) * ((i & 7) + 1) / 2);
 }
 
-TEST(Widening, CallsThroughPointersGoWhereEachLanePoints) {
-  const std::string text = kernel(1, R"(
-  %odd = and i32 %tx, 1
-  %is = icmp eq i32 %odd, 1
-  %f = select i1 %is, ptr @twice, ptr @next
-  %v = call i32 %f(i32 %tx)
-  %to = getelementptr i32, ptr %a0, i64 %i64
-  store i32 %v, ptr %to
-  ret void
-)",
-                                  "define internal i32 @twice(i32 %x) {\n  %r = mul i32 %x, 2\n  ret i32 %r\n}\n"
-                                  "define internal i32 @next(i32 %x) {\n  %r = add i32 %x, 1\n  ret i32 %r\n}\n");
-  std::vector<std::uint32_t> out(32);
-  run(text, {.width = 8, .block = {32, 1, 1}, .params = {address(out)}});
-  for (unsigned i = 0; i < 32; ++i) EXPECT_EQ(out[i], i & 1 ? 2 * i : i + 1);
-}
-
 TEST(Widening, ThreadsThatExitDoNoMore) {
   const std::string text = kernel(1, R"(
   %to = getelementptr i32, ptr %a0, i64 %i64
