@@ -22,10 +22,13 @@
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
+#include <cuprum/ipc.hpp>
+#include <cuprum/ipc_channel.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/object_code.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
+#include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>

@@ -5,6 +5,7 @@
 #include <cuprum/device.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
+#include <cuprum/ipc.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/object_code.hpp>
 #include <cuprum/program.hpp>
@@ -59,6 +60,7 @@ struct Access {
   static const char* title(const Event&) { return "event"; }
   static const char* title(const Buffer&) { return "buffer"; }
   static const char* title(const Program&) { return "program"; }
+  static const char* title(const IPCAllocationHandle&) { return "allocation handle"; }
   [[noreturn]] static void refuse_closed(const char* what);
 };
 
