@@ -42,6 +42,8 @@ void set_device_pool(CUdevice device, CUmemoryPool pool) {
   const auto found = find_pool(pool);
   require(found->location().type == CU_MEM_LOCATION_TYPE_DEVICE && found->location().id == device,
           CUDA_ERROR_INVALID_VALUE, "the pool is not on this device");
+  require(found->imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE,
+          "nothing can be allocated from an imported pool");
   Driver::get().device(device).set_current_pool(found);
 }
 

@@ -15,6 +15,8 @@ void* map_inaccessible(void* address, std::size_t bytes, int extra_flags) {
 // What a mapping of `bytes` takes of the address space.
 std::size_t footprint(std::size_t bytes) { return round_up(bytes, kPageBytes) + kGuardBytes; }
 
+std::uint64_t number(const std::byte* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
 std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes; }
 
 }  // namespace
@@ -24,7 +26,9 @@ AddressSpace::AddressSpace(std::size_t bytes) {
     void* reserved = map_inaccessible(nullptr, size_, 0);
     if (reserved == MAP_FAILED) continue;
     base_ = static_cast<std::byte*>(reserved);
-    insert_free({reinterpret_cast<std::uintptr_t>(base_), size_});
+    const std::size_t half = size_ / 2 / kHugePageBytes * kHugePageBytes;
+    free_.give(number(base_), half);
+    free_reserved_.give(number(base_ + half), size_ - half);
     return;
   }
   throw OutOfMemory();
@@ -37,18 +41,20 @@ bool AddressSpace::contains(const void* pointer) const {
   return byte >= base_ && byte < base_ + size_;
 }
 
-std::byte* AddressSpace::map(std::size_t bytes) {
+std::byte* AddressSpace::claim(std::size_t bytes) {
   if (bytes > size_) throw OutOfMemory();
+  const std::scoped_lock lock(mutex_);
+  const auto first = free_.take(footprint(bytes), alignment_for(bytes));
+  if (!first) throw OutOfMemory();
+  return reinterpret_cast<std::byte*>(*first);
+}
+
+std::byte* AddressSpace::map(std::size_t bytes) {
+  std::byte* base = claim(bytes);
   const std::size_t mapped = round_up(bytes, kPageBytes);
-  Range range;
-  {
-    const std::scoped_lock lock(mutex_);
-    range = take(footprint(bytes), alignment_for(bytes));
-  }
-  auto* base = reinterpret_cast<std::byte*>(range.first);
   if (mprotect(base, mapped, PROT_READ | PROT_WRITE) != 0) {
     const std::scoped_lock lock(mutex_);
-    give(range);
+    free_.give(number(base), footprint(bytes));
     throw OutOfMemory();
   }
   if (mapped >= kHugePageBytes) madvise(base, mapped, MADV_HUGEPAGE);  // fewer faults; harmless where it fails
@@ -56,54 +62,30 @@ std::byte* AddressSpace::map(std::size_t bytes) {
 }
 
 void AddressSpace::unmap(std::byte* base, std::size_t bytes) {
-  // Mapping anew drops the pages and makes them inaccessible in one call. It can fail only where the kernel's table of
-  // mappings is full; the pages are then kept, and the addresses with them.
-  if (map_inaccessible(base, round_up(bytes, kPageBytes), MAP_FIXED) == MAP_FAILED) return;
+  // Where the system refuses, the pages are kept, and the addresses with them.
+  if (!make_inaccessible(base, round_up(bytes, kPageBytes))) return;
   const std::scoped_lock lock(mutex_);
-  give({reinterpret_cast<std::uintptr_t>(base), footprint(bytes)});
+  free_.give(number(base), footprint(bytes));
 }
 
-// Best fit: the smallest free range that holds `bytes` at the alignment.
-AddressSpace::Range AddressSpace::take(std::size_t bytes, std::size_t alignment) {
-  for (auto it = free_by_size_.lower_bound({bytes, 0}); it != free_by_size_.end(); ++it) {
-    const auto [free_bytes, free_address] = *it;
-    const std::uintptr_t address = round_up(free_address, alignment);
-    const std::size_t skipped = address - free_address;
-    if (free_bytes < skipped + bytes) continue;
-    erase_free({free_address, free_bytes});
-    if (skipped != 0) insert_free({free_address, skipped});
-    if (free_bytes > skipped + bytes) insert_free({address + bytes, free_bytes - skipped - bytes});
-    return {address, bytes};
-  }
-  throw OutOfMemory();
+std::byte* AddressSpace::reserve(std::size_t bytes, std::size_t alignment, std::byte* hint) {
+  const std::scoped_lock lock(mutex_);
+  const bool wanted = hint != nullptr && number(hint) % alignment == 0;
+  if (wanted && free_reserved_.take_at(number(hint), bytes)) return hint;
+  const auto first = free_reserved_.take(bytes, alignment);
+  if (!first) throw OutOfMemory();
+  return reinterpret_cast<std::byte*>(*first);
 }
 
-// Joins the range with its free neighbours.
-void AddressSpace::give(Range range) {
-  auto next = free_by_address_.lower_bound(range.first);
-  if (next != free_by_address_.end() && next->first == range.first + range.second) {
-    const Range neighbour = *next++;
-    erase_free(neighbour);
-    range.second += neighbour.second;
-  }
-  if (next != free_by_address_.begin()) {
-    const Range neighbour = *--next;
-    if (neighbour.first + neighbour.second == range.first) {
-      erase_free(neighbour);
-      range = {neighbour.first, neighbour.second + range.second};
-    }
-  }
-  insert_free(range);
+void AddressSpace::release(std::byte* base, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  free_reserved_.give(number(base), bytes);
 }
 
-void AddressSpace::insert_free(Range range) {
-  free_by_address_.insert(range);
-  free_by_size_.insert({range.second, range.first});
-}
-
-void AddressSpace::erase_free(Range range) {
-  free_by_address_.erase(range.first);
-  free_by_size_.erase({range.second, range.first});
+// Mapping anew drops the pages and makes them inaccessible in one call. It can fail only where the kernel's table of
+// mappings is full.
+bool AddressSpace::make_inaccessible(std::byte* base, std::size_t bytes) {
+  return map_inaccessible(base, bytes, MAP_FIXED) != MAP_FAILED;
 }
 
 }  // namespace softgpu::memory

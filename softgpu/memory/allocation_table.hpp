@@ -9,6 +9,8 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "softgpu/memory/backing.hpp"
+
 namespace softgpu::memory {
 
 class Pool;
@@ -20,17 +22,27 @@ enum class Kind : std::uint8_t {
   registered,  // the caller's memory, page-locked by cuMemHostRegister
 };
 
+// How a program gives memory back.
+enum class FreedBy : std::uint8_t {
+  freeing,        // cuMemFree and the like
+  module_unload,  // a module's variables
+  closing,        // cuIpcCloseMemHandle
+  unmapping,      // cuMemUnmap
+};
+
 struct Allocation {
   std::byte* base = nullptr;
   std::size_t size = 0;  // as asked for
   Kind kind = Kind::device;
-  int device = 0;                // ordinal of the device that holds it, or on which it was allocated
-  unsigned flags = 0;            // as the entry point took them
-  std::uint64_t context = 0;     // id of the context it was allocated in; 0 for stream-ordered memory
-  std::shared_ptr<Pool> pool;    // stream-ordered memory
-  bool module_variable = false;  // freed with its module only
-  bool synchronous = false;      // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-  std::uint64_t id = 0;          // unique in the process; given by insert()
+  int device = 0;              // ordinal of the device that holds it, or on which it was allocated
+  unsigned flags = 0;          // as the entry point took them
+  std::uint64_t context = 0;   // id of the context it was allocated in; 0 for stream-ordered memory
+  std::shared_ptr<Pool> pool;  // stream-ordered memory
+  FreedBy freed_by = FreedBy::freeing;
+  Access access = Access::read_write;
+  std::shared_ptr<Backing> backing;  // null: pages that only this allocation has
+  bool synchronous = false;          // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  std::uint64_t id = 0;              // unique in the process; given by insert()
 
   bool contains(const void* pointer) const {
     const auto* byte = static_cast<const std::byte*>(pointer);
@@ -53,6 +65,15 @@ class AllocationTable {
   std::optional<Extent> extent(const void* pointer) const;
   std::optional<Allocation> find_base(const void* base) const;  // its first byte
   std::optional<Allocation> erase(const void* base);
+  // Calls change(Allocation&) for the allocation that starts here. False when there is none.
+  template <typename Change>
+  bool modify(const void* base, Change&& change) {
+    const std::unique_lock lock(mutex_);
+    const auto it = locate(base);
+    if (it == allocations_.end() || it->second.base != base) return false;
+    change(allocations_.at(it->first));
+    return true;
+  }
   bool set_synchronous(const void* pointer, bool value);
 
   // Removes all allocations of a context and hands them over.

@@ -15,13 +15,21 @@ class Heap {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   Heap(AddressSpace& space, std::size_t capacity) : space_(space), capacity_(capacity) {}
+  virtual ~Heap() = default;
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
 
   // Zeroed memory, counted in whole pages. Throws OutOfMemory.
-  std::byte* allocate(std::size_t bytes);
-  void release(std::byte* base, std::size_t bytes);
+  virtual std::byte* allocate(std::size_t bytes);
+  virtual void release(std::byte* base, std::size_t bytes);
+
+  // For memory that comes from elsewhere and is this place's all the same. charge() throws OutOfMemory.
+  void charge(std::size_t bytes);
+  void refund(std::size_t bytes);
 
   std::size_t capacity() const { return capacity_; }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+  AddressSpace& space() const { return space_; }
 
  private:
   AddressSpace& space_;

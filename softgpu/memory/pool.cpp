@@ -36,6 +36,16 @@ std::byte* Pool::allocate(std::size_t bytes, Stream stream) {
   return block.base;
 }
 
+void Pool::adopt(std::byte* base, std::size_t bytes) {
+  const std::size_t whole = round_up(bytes, kPageBytes);
+  const std::scoped_lock lock(mutex_);
+  in_use_.emplace(base, whole);
+  usage_.reserved += whole;
+  usage_.reserved_high = std::max(usage_.reserved_high, usage_.reserved);
+  usage_.used += whole;
+  usage_.used_high = std::max(usage_.used_high, usage_.used);
+}
+
 Pool::Block Pool::take_reusable(std::size_t bytes, Stream stream) {
   const auto mine = waiting_by_stream_.lower_bound({stream, bytes});
   if (mine != waiting_by_stream_.end() && mine->first.first == stream && mine->first.second <= largest_fit(bytes)) {

@@ -37,6 +37,8 @@ class Pool {
 
   // Throws OutOfMemory.
   std::byte* allocate(std::size_t bytes, Stream stream);
+  // Memory that is the heap's already counts as allocated from here on.
+  void adopt(std::byte* base, std::size_t bytes);
 
   // The block's last use is ordered before this point of `stream`. Call `reached` when the point is reached.
   Ticket free(std::byte* base, Stream stream);

@@ -30,7 +30,7 @@ memory::Allocation take(const void* base, bool host) {
   auto& allocations = Driver::get().allocations();
   const auto acceptable = [host](const memory::Allocation& allocation) {
     const bool is_host = allocation.kind == memory::Kind::host;
-    return !allocation.module_variable && allocation.kind != memory::Kind::registered &&
+    return allocation.freed_by == memory::FreedBy::freeing && allocation.kind != memory::Kind::registered &&
            (is_host == host || allocation.pool);
   };
   const std::optional<memory::Allocation> found = allocations.find_base(base);

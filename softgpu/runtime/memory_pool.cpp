@@ -8,6 +8,7 @@
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/pool_sharing.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -48,9 +49,11 @@ class ReleaseOp final : public Op {
 }  // namespace
 
 MemoryPool::MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties)
-    : Pool(std::move(heap), memory::round_up(properties.maxSize, memory::kHugePageBytes)),
+    : Pool(heap, memory::round_up(properties.maxSize, memory::kHugePageBytes)),
       location_(properties.location),
-      type_(properties.allocType) {}
+      type_(properties.allocType),
+      shared_heap_(std::dynamic_pointer_cast<memory::SharedHeap>(heap)),
+      imported_heap_(std::dynamic_pointer_cast<memory::ImportedHeap>(heap)) {}
 
 memory::Kind MemoryPool::kind() const {
   if (type_ == CU_MEM_ALLOCATION_TYPE_MANAGED) return memory::Kind::managed;
@@ -121,6 +124,7 @@ CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
 }
 
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) {
+  require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
   bytes = std::max<std::size_t>(bytes, 1);
   std::byte* base = pool.allocate(bytes, stream.id());
   memory::Allocation allocation{.base = base,
@@ -136,8 +140,9 @@ CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) 
 void free_async(CUdeviceptr pointer, Stream& stream) {
   auto& allocations = Driver::get().allocations();
   std::optional<memory::Allocation> allocation = allocations.find_base(to_pointer(pointer));
-  require(allocation && allocation->kind != memory::Kind::registered && !allocation->module_variable,
-          CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
+  require(
+      allocation && allocation->kind != memory::Kind::registered && allocation->freed_by == memory::FreedBy::freeing,
+      CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
   require(allocations.erase(allocation->base).has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
   OpRef op;
   if (const auto& pool = allocation->pool)
@@ -154,10 +159,8 @@ void trim_pools() {
 
 std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties) {
   Driver& driver = Driver::get();
-  require(properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED,
-          "softgpu can't share memory pools between processes");
   const auto make = [&](const std::shared_ptr<memory::Heap>& heap) {
-    return std::make_shared<MemoryPool>(heap, properties);
+    return std::make_shared<MemoryPool>(shareable_heap(heap, properties), properties);
   };
   if (properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) return make(driver.host_heap());
   require(properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE,

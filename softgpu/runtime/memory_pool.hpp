@@ -10,6 +10,7 @@
 
 #include "softgpu/memory/allocation_table.hpp"
 #include "softgpu/memory/pool.hpp"
+#include "softgpu/memory/shared_heap.hpp"
 
 namespace softgpu::runtime {
 
@@ -21,6 +22,11 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties);
 
   CUmemLocation location() const { return location_; }
+  CUmemAllocationType type() const { return type_; }
+  // Whose memory other processes can import; null: they can't.
+  const std::shared_ptr<memory::SharedHeap>& shared_heap() const { return shared_heap_; }
+  // Whose memory is another process's, and from which nothing can be allocated; null: it is this process's.
+  const std::shared_ptr<memory::ImportedHeap>& imported_heap() const { return imported_heap_; }
   memory::Kind kind() const;
   bool is_default() const { return is_default_; }
   void mark_default() { is_default_ = true; }
@@ -39,6 +45,8 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
  private:
   const CUmemLocation location_;
   const CUmemAllocationType type_;
+  const std::shared_ptr<memory::SharedHeap> shared_heap_;
+  const std::shared_ptr<memory::ImportedHeap> imported_heap_;
   CUmemoryPool handle_ = nullptr;
   bool is_default_ = false;
   mutable std::mutex access_mutex_;

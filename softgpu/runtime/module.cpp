@@ -66,7 +66,7 @@ void Module::place_variables() {
                                         .kind = variables[i].managed ? memory::Kind::managed : memory::Kind::device,
                                         .device = context_->device().ordinal(),
                                         .context = context_->id(),
-                                        .module_variable = true});
+                                        .freed_by = memory::FreedBy::module_unload});
   }
 }
 
