@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cuprum/buffer.hpp>
+#include <cuprum/context.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/diagnostics.hpp>
 #include <cuprum/driver_choice.hpp>

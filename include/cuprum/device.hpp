@@ -8,12 +8,15 @@
 
 #include <cstddef>
 #include <cuprum/buffer.hpp>
+#include <cuprum/context.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/device_properties.hpp>
 #include <cuprum/event.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/stream.hpp>
+#include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,19 +54,41 @@ class CUPRUM_API Device {
   /// The compute capability as compilers write it after "sm_": "90".
   std::string arch() const;
   DeviceProperties properties() const { return DeviceProperties(device_id_); }
+  /// Whether kernels of this device can be given access to the memory of `peer`; true for the device itself.
   bool can_access_peer(const Device& peer) const;
 
-  /// Makes the device's primary context current on the calling thread.
-  void set_current() const;
+  /// Makes the device's primary context current on the calling thread, and returns what was. When somebody has reset
+  /// the primary context, this is what makes the device usable again.
+  std::optional<Context> set_current() const;
+
+  /// The same with a context of this device, which the thread keeps until it makes another one current in this way.
+  /// Throws InvalidArgument for a context of another device.
+  std::optional<Context> set_current(const Context& context) const;
+
+  /// The context that functions of this device use on this thread: see above.
+  Context context() const;
+
+  /// A new context; it does not become current.
+  Context create_context(const ContextOptions& options = {}) const;
 
   /// Blocks until all work of the device's context is done. Throws DriverError when some of it failed.
   void sync() const;
 
   /// Throws InvalidArgument when the priority is outside what the device has.
   Stream create_stream(const StreamOptions& options = {}) const;
+
+  /// Wraps the stream of a foreign object, as Stream::from_foreign does. Throws InvalidArgument when the stream is
+  /// another device's.
+  template <IsStreamType Foreign>
+  Stream create_stream(Foreign&& object) const {
+    return checked(Stream::from_foreign(std::forward<Foreign>(object)));
+  }
+
+  /// An event that is yet to be recorded. Throws InvalidArgument when it is to be shared between processes:
+  /// Stream::record makes those.
   Event create_event(const EventOptions& options = {}) const;
 
-  /// CUDA's legacy default stream of this device.
+  /// CUDA's legacy default stream of this device: at each use, that of context().
   Stream default_stream() const;
 
   /// `size` bytes from memory_resource(); see MemoryResource::allocate.
@@ -79,6 +104,7 @@ class CUPRUM_API Device {
   friend struct detail::Access;
   struct Unchecked {};
   Device(int device_id, Unchecked) : device_id_(device_id) {}
+  Stream checked(Stream stream) const;
   int device_id_;
 };
 
@@ -86,3 +112,8 @@ class CUPRUM_API Device {
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Device& device);
 
 }  // namespace cuprum
+
+template <>
+struct std::hash<cuprum::Device> {
+  std::size_t operator()(const cuprum::Device& device) const noexcept { return std::hash<int>()(device.device_id()); }
+};

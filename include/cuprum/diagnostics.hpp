@@ -17,6 +17,7 @@ CUPRUM_API LogHook set_log_hook(LogHook hook);
 
 /// CUDA objects that the library has made or wrapped and not released yet.
 struct LiveObjects {
+  std::size_t contexts = 0;
   std::size_t streams = 0;
   std::size_t events = 0;
   std::size_t buffers = 0;
@@ -25,7 +26,9 @@ struct LiveObjects {
   std::size_t object_codes = 0;
   std::size_t kernels = 0;
 
-  std::size_t total() const { return streams + events + buffers + memory_pools + programs + object_codes + kernels; }
+  std::size_t total() const {
+    return contexts + streams + events + buffers + memory_pools + programs + object_codes + kernels;
+  }
   bool operator==(const LiveObjects&) const = default;
 };
 

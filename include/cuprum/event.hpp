@@ -10,15 +10,18 @@
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
+#include <functional>
 #include <iosfwd>
 
 namespace cuprum {
 
+class Context;
 class Device;
 
 struct EventOptions {
   bool timing_enabled = false;  ///< time can be measured with it; costs a little
   bool blocking_sync = false;   ///< sync() sleeps instead of spinning
+  bool ipc_enabled = false;     ///< can be shared with other processes; not together with timing, recorded only once
 };
 
 /// A cheap handle: copies share one CUDA event, which is released when the last copy goes or at close(). Threads may
@@ -26,7 +29,8 @@ struct EventOptions {
 /// Stream::record.
 class CUPRUM_API Event {
  public:
-  /// Wraps an event that somebody else owns and keeps alive.
+  /// Wraps an event that somebody else owns and keeps alive. The driver doesn't tell its context and options, so it is
+  /// taken for one of the current context with timing.
   static Event from_handle(CUevent_st* handle);
 
   /// Blocks until the work before the latest record is done; at once when it was never recorded.
@@ -38,24 +42,37 @@ class CUPRUM_API Event {
 
   bool is_timing_enabled() const;
   bool is_blocking_sync() const;
+  bool is_ipc_enabled() const;
   Device device() const;
+  Context context() const;
   CUevent_st* handle() const;
 
   /// Releases the event for all copies; later use throws InvalidArgument. Closing twice does nothing.
   void close();
 
-  /// Milliseconds from `start` to `end`. Both must be recorded, done and timing-enabled: else InvalidArgument says
-  /// which of them is not.
+  /// Milliseconds from `start` to `end`. Both must be open, timing-enabled, recorded and done, and of one context: else
+  /// InvalidArgument says which of them is not fit, and why.
   friend CUPRUM_API float operator-(const Event& end, const Event& start);
 
-  friend bool operator==(const Event& a, const Event& b) { return a.handle() == b.handle(); }
+  /// Whether both stand for the same CUDA event; closed ones stand for none.
+  friend CUPRUM_API bool operator==(const Event& a, const Event& b) noexcept;
 
  private:
   friend struct detail::Access;
+  friend struct std::hash<Event>;
+  const void* identity() const noexcept;
   explicit Event(detail::Shared<detail::EventResource> shared) : shared_(std::move(shared)) {}
   detail::Shared<detail::EventResource> shared_;
 };
 
+/// Prints "event 0x55d0c8a0 on device 0".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Event& event);
 
 }  // namespace cuprum
+
+template <>
+struct std::hash<cuprum::Event> {
+  std::size_t operator()(const cuprum::Event& event) const noexcept {
+    return std::hash<const void*>()(event.identity());
+  }
+};

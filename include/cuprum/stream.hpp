@@ -10,14 +10,27 @@
 
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
+#include <cuprum/detail/foreign_stream.hpp>
 #include <cuprum/detail/shared.hpp>
 #include <cuprum/event.hpp>
+#include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace cuprum {
 
+class Context;
 class Device;
+class Stream;
+
+/// Something of another library that offers a CUDA stream: it has a member function cuda_stream(), or it converts to
+/// CUstream (cudaStream_t is the same type), or it has stream(), handle(), value() or get() that return one. A
+/// CUstream, rmm::cuda_stream_view, c10::cuda::CUDAStream and cuda::stream_ref do. So do a std::shared_ptr and a
+/// std::unique_ptr to such a thing.
+template <typename T>
+concept IsStreamType = detail::OffersStream<T> && !std::same_as<std::remove_cvref_t<T>, Stream>;
 
 struct StreamOptions {
   bool nonblocking = true;           ///< does not synchronise with the legacy default stream
@@ -26,47 +39,104 @@ struct StreamOptions {
 
 /// A cheap handle: copies share one CUDA stream, which is released when the last copy goes or at close(). Releasing
 /// does not wait: work that was queued still runs. Threads may share a stream, except that close() must not run while
-/// another thread uses it. Made by Device::create_stream.
+/// another thread uses it. Made by Device::create_stream and Context::create_stream.
+///
+/// A stream belongs to the context it was made in, and what is queued on it happens there, whatever is current. Only
+/// the default streams are different: they are names, and each use means the stream that has this name in the context
+/// that is current then (device 0's primary context when none is).
 class CUPRUM_API Stream {
  public:
-  /// Wraps a stream that somebody else owns and keeps alive; 0, 1 and 2 are CUDA's default streams of the current
-  /// context.
-  static Stream from_handle(CUstream_st* handle);
+  /// CUDA's legacy default stream. What is queued on it waits for all earlier work on the context's blocking streams
+  /// (not nonblocking), and their later work waits for it.
+  static Stream legacy_default();
+
+  /// CUDA's default stream of the calling thread: each thread means another stream by it. It synchronises with the
+  /// legacy default stream as blocking streams do, and with nothing else.
+  static Stream per_thread_default();
+
+  /// Wraps a stream that somebody else owns. The stream stays theirs: close() only lets go of it. It must stay valid as
+  /// long as a copy of the result, or a buffer that is to be freed on it, is there; `owner` is kept as long to see to
+  /// that. 0 and 1 are the legacy default stream, 2 is that of the thread. Throws DriverError for what is no stream.
+  static Stream from_handle(CUstream_st* handle, std::shared_ptr<const void> owner = {});
+
+  /// Wraps the stream of a foreign object, and keeps the object: a copy of it, or itself when it is moved in.
+  template <IsStreamType Foreign>
+  static Stream from_foreign(Foreign&& object) {
+    CUstream_st* handle = detail::offered_stream(object);
+    return from_handle(handle, detail::keep_foreign(std::forward<Foreign>(object)));
+  }
 
   /// Blocks until all work queued so far is done. Throws DriverError when some of it failed: such an error can come
   /// from any earlier asynchronous call on the device.
   void sync() const;
 
-  /// Makes work queued from now on wait for the latest record of `event`. Does not block; the event may be closed right
-  /// after. An event that was never recorded is not waited for.
+  /// Whether all work queued so far is done. Does not block. Throws as sync() does.
+  bool is_done() const;
+
+  /// Makes work queued from now on wait for the latest record of `event`, which may be of another context or device.
+  /// Does not block; the event may be closed or recorded again right after. An event that was never recorded is not
+  /// waited for.
   void wait(const Event& event) const;
 
-  /// Makes work queued from now on wait for what is queued on `other` now. Does not block.
+  /// Makes work queued from now on wait for what is queued on `other` now; it may be of another context or device. Does
+  /// not block; the other stream may be closed right after.
   void wait(const Stream& other) const;
 
-  /// Puts `event` after all work queued so far, and returns it. Recording again moves it.
+  /// The same for a foreign object's stream. The object is needed only during the call.
+  template <IsStreamType Foreign>
+  void wait(const Foreign& other) const {
+    wait(from_handle(detail::offered_stream(other)));
+  }
+
+  /// Puts `event` after all work queued so far, and returns it. Recording again moves it; who waits for the earlier
+  /// record already is not affected. Throws InvalidArgument when the event is of another context than the stream, or
+  /// shared between processes: those are recorded once, when they are made.
   Event record(const Event& event) const;
 
-  /// The same with a new event.
+  /// The same with a new event, made in the stream's context.
   Event record(const EventOptions& options = {}) const;
+
+  /// Calls `function` on a thread of the driver when all work queued so far is done; later work waits until it returns.
+  /// It must not use CUDA, neither through the library (except to let go of handles) nor otherwise, nor wait for
+  /// something that needs other work of the device. What it throws goes to the log hook. When work before it failed, it
+  /// is not called. It is destroyed later, by a thread that waits for a stream, an event or a device, or makes a host
+  /// call; so it may own buffers and streams.
+  void host_call(std::function<void()> function) const;
 
   bool is_nonblocking() const;
   int priority() const;
+
+  /// A number that no other stream of the process has had or will have.
+  unsigned long long id() const;
   Device device() const;
+
+  /// The context it belongs to; for a default stream, the one that its work would go to now.
+  Context context() const;
   CUstream_st* handle() const;
 
   /// Releases the stream for all copies; later use throws InvalidArgument. Closing twice does nothing. Buffers that are
   /// to be freed on this stream keep the CUDA stream alive until they are.
   void close();
 
-  friend bool operator==(const Stream& a, const Stream& b) { return a.handle() == b.handle(); }
+  /// Whether both stand for the same CUDA stream (for default streams, the same name); closed ones stand for none.
+  friend CUPRUM_API bool operator==(const Stream& a, const Stream& b) noexcept;
 
  private:
   friend struct detail::Access;
+  friend struct std::hash<Stream>;
   explicit Stream(detail::Shared<detail::StreamResource> shared) : shared_(std::move(shared)) {}
+  const void* identity() const noexcept;
   detail::Shared<detail::StreamResource> shared_;
 };
 
+/// Prints "stream 0x55d0c8a0 on device 0", or which default stream it is.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Stream& stream);
 
 }  // namespace cuprum
+
+template <>
+struct std::hash<cuprum::Stream> {
+  std::size_t operator()(const cuprum::Stream& stream) const noexcept {
+    return std::hash<const void*>()(stream.identity());
+  }
+};

@@ -2,6 +2,7 @@
 #include <cuprum/stream.hpp>
 #include <ostream>
 
+#include "core/default_streams.hpp"
 #include "core/resources.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -28,7 +29,7 @@ void check_sizes(std::size_t source, std::size_t destination) {
 void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream) {
   const StreamResource& queue = *Access::resource(stream);
   if (bytes == 0) return;
-  ContextGuard guard(queue.context);
+  ContextGuard guard(queue.context());
   driver::call<&Api::cuMemcpyAsync>(Doing{[&] {
                                       return text("copying ", bytes, " bytes from ", reinterpret_cast<void*>(source),
                                                   " to ", reinterpret_cast<void*>(destination), " on ", stream);
@@ -49,7 +50,7 @@ std::optional<T> pointer_attribute(DevicePointer pointer, CUpointer_attribute wh
 BufferResource::~BufferResource() {
   if (!memory || !pointer) return;
   try {
-    memory->deallocate(pointer, size, Access::make<Stream>(stream));
+    memory->deallocate(pointer, size, Access::make<Stream>(core::reachable(stream)));
   } catch (const std::exception& error) {
     support::log(text("freeing a buffer failed: ", error.what()));
   }
@@ -62,7 +63,7 @@ MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : impl
 }
 
 Buffer MemoryResource::allocate(std::size_t size, const Stream& stream) const {
-  const auto& queue = Access::resource(stream);
+  std::shared_ptr<StreamResource> queue = core::settled(Access::resource(stream));
   const DevicePointer pointer = size == 0 ? 0 : implementation_->allocate(size, stream);
   std::shared_ptr<BufferResource> buffer;
   try {
@@ -72,7 +73,7 @@ Buffer MemoryResource::allocate(std::size_t size, const Stream& stream) const {
     throw;
   }
   buffer->memory = implementation_;
-  buffer->stream = queue;
+  buffer->stream = std::move(queue);
   return Access::make<Buffer>(std::move(buffer));
 }
 
@@ -122,7 +123,7 @@ void Buffer::fill_pattern(std::uint32_t bits, std::size_t width, const Stream& s
                                "; pass a std::uint8_t to fill byte by byte"));
   }
   if (buffer.size == 0) return;
-  ContextGuard guard(queue.context);
+  ContextGuard guard(queue.context());
   Doing doing{[&] { return text("filling ", *this, " on ", stream); }};
   const std::size_t count = buffer.size / width;
   if (width == 1) {
@@ -150,7 +151,7 @@ void* Buffer::host_view(std::size_t element_size, std::size_t alignment) const {
   // Until the stream has got to the allocation, the memory may belong to a buffer that was freed on it but is still in
   // use.
   if (!buffer.reached && buffer.stream) {
-    Access::make<Stream>(buffer.stream).sync();
+    Access::make<Stream>(core::reachable(buffer.stream)).sync();
     buffer.reached = true;
   }
   return reinterpret_cast<void*>(buffer.pointer);
@@ -192,7 +193,7 @@ void Buffer::close() { Access::close(*this); }
 
 void Buffer::close(const Stream& stream) {
   if (!Access::is_open(*this)) return;
-  Access::resource(*this)->stream = Access::resource(stream);
+  Access::resource(*this)->stream = core::settled(Access::resource(stream));
   close();
 }
 

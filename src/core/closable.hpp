@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuprum/buffer.hpp>
+#include <cuprum/context.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
@@ -56,6 +57,7 @@ struct Access {
   static Device device(int id) { return Device(id, Device::Unchecked{}); }
 
  private:
+  static const char* title(const Context&) { return "context"; }
   static const char* title(const Stream&) { return "stream"; }
   static const char* title(const Event&) { return "event"; }
   static const char* title(const Buffer&) { return "buffer"; }

@@ -1,115 +1,79 @@
-#include "core/context.hpp"
+#include <cuprum/context.hpp>
+#include <cuprum/device.hpp>
+#include <ostream>
 
-#include <map>
-#include <memory>
-#include <mutex>
-
-#include "driver/release.hpp"
+#include "core/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::core {
-namespace {
+namespace cuprum {
 
-using driver::Api;
-using driver::Doing;
+using detail::Access;
+using detail::ContextResource;
 using support::text;
 
-// Drivers before CUDA 12 don't number contexts; those aren't supported, but a missing number only costs the check.
-unsigned long long id_of(CUcontext handle) {
-  unsigned long long id = 0;
-  if (driver::api().cuCtxGetId.function) driver::call<&Api::cuCtxGetId>(handle, &id);
-  return id;
-}
+namespace {
 
-int device_of_current() {
-  CUdevice device = 0;
-  driver::call<&Api::cuCtxGetDevice>(&device);
-  return device;
-}
-
-class Registry {
- public:
-  const Context& intern(CUcontext handle, unsigned long long id, int device) {
-    std::lock_guard lock(mutex_);
-    std::unique_ptr<Context>& known = contexts_[{handle, id}];
-    if (!known) known = std::make_unique<Context>(Context{handle, id, device});
-    return *known;
+unsigned flags_of(const ContextOptions& options) {
+  unsigned flags = options.sync_memory_operations ? CU_CTX_SYNC_MEMOPS : 0;
+  switch (options.scheduling) {
+    case ContextScheduling::automatic: return flags | CU_CTX_SCHED_AUTO;
+    case ContextScheduling::spin: return flags | CU_CTX_SCHED_SPIN;
+    case ContextScheduling::yield: return flags | CU_CTX_SCHED_YIELD;
+    case ContextScheduling::blocking_sync: return flags | CU_CTX_SCHED_BLOCKING_SYNC;
   }
-
-  const Context& primary(int device) {
-    {
-      std::lock_guard lock(mutex_);
-      if (auto known = primary_.find(device); known != primary_.end()) return *known->second;
-    }
-    CUcontext handle = nullptr;
-    driver::call<&Api::cuDevicePrimaryCtxRetain>(
-        Doing{[&] { return text("initialising the primary context of device ", device); }}, &handle, device);
-    const Context& context = intern(handle, id_of(handle), device);
-    std::lock_guard lock(mutex_);
-    primary_.emplace(device, &context);
-    return context;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<CUcontext, unsigned long long>, std::unique_ptr<Context>> contexts_;
-  std::map<int, const Context*> primary_;
-};
-
-Registry& registry() {
-  static Registry& registry = *new Registry;
-  return registry;
+  throw InvalidArgument(text("creating a context: there is no scheduling ", static_cast<int>(options.scheduling)));
 }
 
 }  // namespace
 
-const Context& primary_context(int device) { return registry().primary(device); }
+ContextResource::ContextResource(int device, const ContextOptions& options)
+    : context(core::create_context(device, flags_of(options))), ownership(Ownership::ours) {}
 
-const Context* current_context() {
-  if (!driver::usable_api()) return nullptr;
-  CUcontext handle = nullptr;
-  driver::call<&Api::cuCtxGetCurrent>(&handle);
-  if (!handle) return nullptr;
-  return &registry().intern(handle, id_of(handle), device_of_current());
+ContextResource::~ContextResource() {
+  if (ownership == Ownership::ours) core::destroy_context(context);
 }
 
-const Context& context_for(int device) {
-  const Context* current = current_context();
-  return current && current->device == device ? *current : primary_context(device);
+Context core::context_handle(const core::Context& context) {
+  std::shared_ptr<ContextResource> resource = context.owner.lock();
+  if (!resource) resource = std::make_shared<ContextResource>(context);
+  return Access::make<cuprum::Context>(std::move(resource));
 }
 
-const Context& context_of(CUcontext handle) {
-  driver::call<&Api::cuCtxPushCurrent>(handle);
-  int device = -1;
-  try {
-    device = device_of_current();
-  } catch (...) {
-    driver::release<&Api::cuCtxPopCurrent>(&handle);
-    throw;
+CUctx_st* Context::handle() const { return Access::resource(*this)->context.handle; }
+
+bool Context::is_green() const {
+  Access::resource(*this);
+  return false;
+}
+
+Device Context::device() const { return Access::device(Access::resource(*this)->context.device); }
+
+Stream Context::create_stream(const StreamOptions& options) const {
+  core::ContextGuard guard(Access::resource(*this)->context);
+  return Access::make<Stream>(std::make_shared<detail::StreamResource>(guard.context(), options));
+}
+
+void Context::close() {
+  if (!Access::is_open(*this)) return;
+  const core::Context& closing = Access::resource(*this)->context;
+  if (core::current_context() == &closing) {
+    throw InvalidArgument(text("closing ", *this,
+                               ": it is current on this thread; make another one current before, for example with "
+                               "Device::set_current()"));
   }
-  driver::call<&Api::cuCtxPopCurrent>(&handle);
-  return registry().intern(handle, id_of(handle), device);
+  Access::close(*this);
 }
 
-ContextGuard::ContextGuard(const Context& context) {
-  CUcontext current = nullptr;
-  driver::call<&Api::cuCtxGetCurrent>(&current);
-  if (current == context.handle) return;
-  driver::call<&Api::cuCtxPushCurrent>(Doing{[&] { return text("entering a context of device ", context.device); }},
-                                       context.handle);
-  pushed_ = true;
+const void* Context::identity() const noexcept {
+  return Access::is_open(*this) ? static_cast<const void*>(&Access::resource(*this)->context) : nullptr;
 }
 
-ContextGuard::ContextGuard(const Context& context, std::nothrow_t) noexcept {
-  CUcontext current = nullptr;
-  entered_ = driver::release<&Api::cuCtxGetCurrent>(&current);
-  if (!entered_ || current == context.handle) return;
-  entered_ = pushed_ = driver::release<&Api::cuCtxPushCurrent>(context.handle);
+bool operator==(const Context& a, const Context& b) noexcept { return a.identity() == b.identity(); }
+
+std::ostream& operator<<(std::ostream& out, const Context& context) {
+  if (!Access::is_open(context)) return out << "a closed context";
+  const core::Context& known = Access::resource(context)->context;
+  return out << "context " << static_cast<const void*>(known.handle) << " of device " << known.device;
 }
 
-ContextGuard::~ContextGuard() {
-  CUcontext popped = nullptr;
-  if (pushed_) driver::release<&Api::cuCtxPopCurrent>(&popped);
-}
-
-}  // namespace cuprum::core
+}  // namespace cuprum

@@ -4,6 +4,7 @@
 
 #include "core/context.hpp"
 #include "core/device_facts.hpp"
+#include "core/host_calls.hpp"
 #include "core/memory_pools.hpp"
 #include "core/resources.hpp"
 #include "support/text.hpp"
@@ -11,6 +12,7 @@
 namespace cuprum {
 
 using core::context_for;
+using core::ContextChoice;
 using core::ContextGuard;
 using detail::Access;
 using driver::Api;
@@ -22,6 +24,17 @@ namespace {
 int current_or_first() {
   const core::Context* context = core::current_context();
   return context ? context->device : 0;
+}
+
+// Returns what was current. `owner` is kept for as long as the thread has the context from us.
+std::optional<Context> make_current(const core::Context& context, std::shared_ptr<detail::ContextResource> owner) {
+  static thread_local std::shared_ptr<detail::ContextResource> kept;
+  std::optional<Context> before;
+  if (const core::Context* current = core::current_context()) before = core::context_handle(*current);
+  driver::call<&Api::cuCtxSetCurrent>(
+      Doing{[&] { return text("making a context of device ", context.device, " current"); }}, context.handle);
+  kept = std::move(owner);
+  return before;
 }
 
 }  // namespace
@@ -70,6 +83,7 @@ std::string Device::arch() const {
 }
 
 bool Device::can_access_peer(const Device& peer) const {
+  if (peer == *this) return true;  // the driver says no
   int possible = 0;
   driver::call<&Api::cuDeviceCanAccessPeer>(
       Doing{[&] { return text("asking whether device ", device_id_, " can access device ", peer.device_id_); }},
@@ -77,26 +91,59 @@ bool Device::can_access_peer(const Device& peer) const {
   return possible != 0;
 }
 
-void Device::set_current() const {
-  driver::call<&Api::cuCtxSetCurrent>(Doing{[&] { return text("making device ", device_id_, " current"); }},
-                                      core::primary_context(device_id_).handle);
+std::optional<Context> Device::set_current() const {
+  return make_current(core::revived_primary_context(device_id_), nullptr);
+}
+
+std::optional<Context> Device::set_current(const Context& context) const {
+  const auto& resource = Access::resource(context);
+  if (resource->context.device != device_id_) {
+    throw InvalidArgument(
+        text("making ", context, " current on device ", device_id_, ": call set_current of the context's own device"));
+  }
+  return make_current(resource->context, resource->context.owner.lock());
+}
+
+Context Device::context() const { return core::context_handle(context_for(device_id_)); }
+
+Context Device::create_context(const ContextOptions& options) const {
+  auto resource = std::make_shared<detail::ContextResource>(device_id_, options);
+  resource->context.owner = resource;
+  return Access::make<Context>(std::move(resource));
 }
 
 void Device::sync() const {
-  ContextGuard guard(context_for(device_id_));
+  core::FinishedHostCalls host_calls;
+  ContextGuard guard(ContextChoice::current_of(device_id_));
   driver::call<&Api::cuCtxSynchronize>(Doing{[&] { return text("waiting for device ", device_id_); }});
 }
 
 Stream Device::create_stream(const StreamOptions& options) const {
-  return Access::make<Stream>(std::make_shared<detail::StreamResource>(context_for(device_id_), options));
+  ContextGuard guard(ContextChoice::current_of(device_id_));
+  return Access::make<Stream>(std::make_shared<detail::StreamResource>(guard.context(), options));
+}
+
+Stream Device::checked(Stream stream) const {
+  if (const Device actual = stream.device(); actual != *this) {
+    throw InvalidArgument(
+        text("wrapping a stream on device ", device_id_, ": it is one of device ", actual.device_id_));
+  }
+  return stream;
 }
 
 Event Device::create_event(const EventOptions& options) const {
-  return Access::make<Event>(std::make_shared<detail::EventResource>(context_for(device_id_), options));
+  if (options.ipc_enabled) {
+    throw InvalidArgument(
+        "an event that is shared between processes is recorded when it is made: use Stream::record({.ipc_enabled = "
+        "true})");
+  }
+  ContextGuard guard(ContextChoice::current_of(device_id_));
+  return Access::make<Event>(std::make_shared<detail::EventResource>(guard.context(), options));
 }
 
 Stream Device::default_stream() const {
-  return Access::make<Stream>(std::make_shared<detail::StreamResource>(context_for(device_id_), CU_STREAM_LEGACY));
+  return Access::make<Stream>(
+      std::make_shared<detail::StreamResource>(ContextChoice::current_of(device_id_), CU_STREAM_LEGACY));
 }
 
 Buffer Device::allocate(std::size_t size, const Stream& stream) const {

@@ -13,6 +13,7 @@ LogHook set_log_hook(LogHook hook) { return support::set_log_sink(std::move(hook
 
 LiveObjects live_objects() noexcept {
   return {
+      .contexts = detail::ContextResource::alive(),
       .streams = detail::StreamResource::alive(),
       .events = detail::EventResource::alive(),
       .buffers = detail::BufferResource::alive(),

@@ -2,6 +2,7 @@
 #include <cuprum/event.hpp>
 #include <ostream>
 
+#include "core/host_calls.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -18,28 +19,16 @@ using support::text;
 
 namespace {
 
-// Why time can't be measured with an event; empty when nothing speaks against it.
-std::string unfitness(const Event& event) {
-  const EventResource& resource = *Access::resource(event);
-  if (resource.ownership == Ownership::ours) {
-    if (!resource.options.timing_enabled) return "was made without timing: pass {.timing_enabled = true}";
-    if (!resource.recorded) return "was never recorded: call Stream::record with it first";
-  }
-  if (!event.is_done()) return "is not done yet: call sync() on it first";
-  return {};
-}
-
-void check_fitness(const Event& event, const char* which) {
-  if (std::string reason = unfitness(event); !reason.empty()) {
-    throw InvalidArgument(text("time between events: the ", which, " event (", event, ") ", reason));
-  }
-}
-
 CUevent create(const core::Context& context, const EventOptions& options) {
-  ContextGuard guard(context);
   unsigned flags = CU_EVENT_DEFAULT;
   if (!options.timing_enabled) flags |= CU_EVENT_DISABLE_TIMING;
   if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
+  if (options.ipc_enabled) {
+    if (options.timing_enabled) {
+      throw InvalidArgument("an event that is shared between processes can't measure time: leave out timing_enabled");
+    }
+    flags |= CU_EVENT_INTERPROCESS;
+  }
   CUevent handle = nullptr;
   driver::call<&Api::cuEventCreate>(Doing{[&] { return text("creating an event on device ", context.device); }},
                                     &handle, flags);
@@ -52,7 +41,16 @@ EventResource::EventResource(const core::Context& the_context, const EventOption
     : context(the_context),
       ownership(Ownership::ours),
       options(the_options),
-      handle(create(the_context, the_options)) {}
+      handle(create(the_context, the_options)),
+      parent_(the_context.owner.lock()) {}
+
+EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
+                             Ownership the_ownership)
+    : context(the_context),
+      ownership(the_ownership),
+      options(the_options),
+      handle(the_handle),
+      parent_(the_context.owner.lock()) {}
 
 EventResource::~EventResource() {
   if (ownership == Ownership::foreign) return;
@@ -61,13 +59,13 @@ EventResource::~EventResource() {
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.
 Event Event::from_handle(CUevent_st* handle) {
-  const core::Context* current = core::current_context();
-  return Access::make<Event>(std::make_shared<EventResource>(current ? *current : core::primary_context(0),
+  return Access::make<Event>(std::make_shared<EventResource>(core::ContextChoice::current().resolve(),
                                                              EventOptions{.timing_enabled = true}, handle));
 }
 
 void Event::sync() const {
   const EventResource& event = *Access::resource(*this);
+  core::FinishedHostCalls host_calls;
   ContextGuard guard(event.context);
   driver::call<&Api::cuEventSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, event.handle);
 }
@@ -85,22 +83,21 @@ bool Event::is_timing_enabled() const { return Access::resource(*this)->options.
 
 bool Event::is_blocking_sync() const { return Access::resource(*this)->options.blocking_sync; }
 
+bool Event::is_ipc_enabled() const { return Access::resource(*this)->options.ipc_enabled; }
+
 Device Event::device() const { return Access::device(Access::resource(*this)->context.device); }
+
+Context Event::context() const { return core::context_handle(Access::resource(*this)->context); }
 
 CUevent_st* Event::handle() const { return Access::resource(*this)->handle; }
 
 void Event::close() { Access::close(*this); }
 
-float operator-(const Event& end, const Event& start) {
-  check_fitness(start, "start");
-  check_fitness(end, "end");
-  const EventResource& last = *Access::resource(end);
-  ContextGuard guard(last.context);
-  float milliseconds = 0;
-  driver::call<&Api::cuEventElapsedTime>(Doing{[&] { return text("measuring the time from ", start, " to ", end); }},
-                                         &milliseconds, Access::resource(start)->handle, last.handle);
-  return milliseconds;
+const void* Event::identity() const noexcept {
+  return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
 }
+
+bool operator==(const Event& a, const Event& b) noexcept { return a.identity() == b.identity(); }
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {
   if (!Access::is_open(event)) return out << "a closed event";

@@ -48,11 +48,10 @@ void detail::launch(const Stream& stream, const LaunchConfig& config, const Kern
                     const std::size_t* sizes, std::size_t count) {
   const StreamResource& queue = *Access::resource(stream);
   KernelResource& resource = *Access::resource(kernel);
-  ResolvedKernel& resolved = resource.in(queue.context);
   core::check_arguments(resource, sizes, count);
+  ContextGuard guard(queue.context());
+  ResolvedKernel& resolved = resource.in(guard.context());
   core::check_shape(config, resolved, resource.name);
-
-  ContextGuard guard(queue.context);
   if (config.shmem_size > resolved.max_dynamic_shared_memory.load(std::memory_order_relaxed)) [[unlikely]] {
     raise_shared_memory_limit(resolved, resource.name, config.shmem_size);
   }

@@ -44,7 +44,7 @@ class PoolMemory : public MemoryResource::Interface {
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override {
     const StreamResource& queue = *Access::resource(stream);
-    ContextGuard guard(queue.context);
+    ContextGuard guard(queue.context());
     CUdeviceptr pointer = 0;
     driver::call<&Api::cuMemAllocFromPoolAsync>(
         Doing{[&] { return text("allocating ", size, " bytes of ", place_, " on ", stream); }}, &pointer, size, pool_,
@@ -54,7 +54,7 @@ class PoolMemory : public MemoryResource::Interface {
 
   void deallocate(DevicePointer pointer, std::size_t, const Stream& stream) override {
     const StreamResource& queue = *Access::resource(stream);
-    if (ContextGuard guard(queue.context, std::nothrow); guard.entered()) {
+    if (ContextGuard guard(queue.context(), std::nothrow); guard.entered()) {
       driver::release<&Api::cuMemFreeAsync>(pointer, queue.handle);
     }
   }
@@ -76,7 +76,7 @@ class UnpooledMemory : public MemoryResource::Interface {
   explicit UnpooledMemory(Place place) : place_(place) {}
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override {
-    ContextGuard guard(Access::resource(stream)->context);
+    ContextGuard guard(Access::resource(stream)->context());
     Doing doing{[&] { return text("allocating ", size, " bytes of ", place_); }};
     if (place_.is_host()) {
       void* pointer = nullptr;
@@ -91,7 +91,7 @@ class UnpooledMemory : public MemoryResource::Interface {
 
   void deallocate(DevicePointer pointer, std::size_t, const Stream& stream) override {
     const StreamResource& queue = *Access::resource(stream);
-    ContextGuard guard(queue.context, std::nothrow);
+    ContextGuard guard(queue.context(), std::nothrow);
     if (!guard.entered()) return;
     driver::release<&Api::cuStreamSynchronize>(queue.handle);
     if (place_.is_host()) {

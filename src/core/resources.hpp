@@ -6,6 +6,7 @@
 #include <cuprum/driver.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <memory>
+#include <thread>
 
 #include "core/closable.hpp"
 #include "core/context.hpp"
@@ -17,27 +18,49 @@ enum class Ownership { ours, foreign };
 
 // Constructors acquire, so that there is a place for a handle before there is a handle.
 
-struct StreamResource : support::Counted<StreamResource> {
-  /// Creates a stream.
-  StreamResource(const core::Context& the_context, const StreamOptions& options);
+/// A context that a Context stands for. Only one that we created is destroyed, when nothing that was made in it is
+/// left.
+struct ContextResource : support::Counted<ContextResource> {
+  /// Creates a context.
+  ContextResource(int device, const ContextOptions& options);
   /// Wraps one.
-  StreamResource(const core::Context& the_context, CUstream the_handle) noexcept
-      : context(the_context), ownership(Ownership::foreign), handle(the_handle) {}
+  explicit ContextResource(const core::Context& the_context) noexcept
+      : context(the_context), ownership(Ownership::foreign) {}
+  ContextResource(const ContextResource&) = delete;
+  ContextResource& operator=(const ContextResource&) = delete;
+  ~ContextResource();
+
+  const core::Context& context;
+  const Ownership ownership;
+};
+
+struct StreamResource : support::Counted<StreamResource> {
+  /// Creates a stream. The context must be current.
+  StreamResource(const core::Context& the_context, const StreamOptions& options);
+  /// Wraps one; `owner` is kept as long.
+  StreamResource(const core::ContextChoice& the_context, CUstream the_handle, std::shared_ptr<const void> owner = {});
   StreamResource(const StreamResource&) = delete;
   StreamResource& operator=(const StreamResource&) = delete;
   ~StreamResource();
 
-  const core::Context& context;
+  /// Where its work is done. A ContextGuard takes this; default streams find out at each use.
+  const core::ContextChoice& context() const noexcept { return context_; }
+
   const Ownership ownership;
   const CUstream handle;
+  const std::thread::id maker = std::this_thread::get_id();  ///< says whose a per-thread default stream is
+
+ private:
+  const core::ContextChoice context_;
+  const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created, or a foreign owner
 };
 
 struct EventResource : support::Counted<EventResource> {
-  /// Creates an event.
+  /// Creates an event. The context must be current.
   EventResource(const core::Context& the_context, const EventOptions& the_options);
   /// Wraps one.
-  EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle) noexcept
-      : context(the_context), ownership(Ownership::foreign), options(the_options), handle(the_handle) {}
+  EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
+                Ownership the_ownership = Ownership::foreign);
   EventResource(const EventResource&) = delete;
   EventResource& operator=(const EventResource&) = delete;
   ~EventResource();
@@ -47,6 +70,9 @@ struct EventResource : support::Counted<EventResource> {
   const EventOptions options;
   const CUevent handle;
   std::atomic<bool> recorded{false};  ///< only to say what is wrong when time can't be measured
+
+ private:
+  const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
 };
 
 struct BufferResource : support::Counted<BufferResource> {
@@ -58,9 +84,16 @@ struct BufferResource : support::Counted<BufferResource> {
   const DevicePointer pointer;
   const std::size_t size;
   std::shared_ptr<MemoryResource::Interface> memory;  ///< takes the memory back; null for a wrapped buffer
-  std::shared_ptr<StreamResource> stream;             ///< in whose order it is taken back
+  std::shared_ptr<StreamResource> stream;             ///< in whose order it is taken back; settled
   std::shared_ptr<void> owner;                        ///< of a wrapped buffer
   std::atomic<bool> reached{false};  ///< the stream is known to have reached the allocation, so the host may touch it
 };
 
 }  // namespace cuprum::detail
+
+namespace cuprum::core {
+
+/// A handle for a context; it shares the ownership of one that we created.
+cuprum::Context context_handle(const Context& context);
+
+}  // namespace cuprum::core

@@ -29,9 +29,9 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
   // The test object, with everything in it, is gone by now.
   void OnTestEnd(const ::testing::TestInfo&) override {
     EXPECT_EQ(live_objects(), LiveObjects{})
-        << "streams " << live_objects().streams << ", events " << live_objects().events << ", buffers "
-        << live_objects().buffers << ", pools " << live_objects().memory_pools << ", programs "
-        << live_objects().programs << ", object codes " << live_objects().object_codes << ", kernels "
+        << "contexts " << live_objects().contexts << ", streams " << live_objects().streams << ", events "
+        << live_objects().events << ", buffers " << live_objects().buffers << ", pools " << live_objects().memory_pools
+        << ", programs " << live_objects().programs << ", object codes " << live_objects().object_codes << ", kernels "
         << live_objects().kernels;
     EXPECT_EQ(pool_bytes_in_use(), bytes_before_);
     EXPECT_EQ(complaints_, "") << "destructors complained";

@@ -16,6 +16,7 @@ using Shared = std::shared_ptr<Closable<Resource>>;
 struct Access;
 
 struct BufferResource;
+struct ContextResource;
 struct EventResource;
 struct KernelResource;
 struct ObjectCodeResource;

@@ -1,0 +1,76 @@
+// Contexts: what streams, events and loaded code of a device live in. Most programs need only the device's primary
+// context, which Device uses by itself; a context of one's own keeps a library's streams and failures apart.
+//
+//   Context context = device.create_context();
+//   Stream stream = context.create_stream();      // belongs to it, whatever is current
+//   std::optional<Context> before = device.set_current(context);
+#pragma once
+
+#include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/detail/shared.hpp>
+#include <cuprum/stream.hpp>
+#include <functional>
+#include <iosfwd>
+
+namespace cuprum {
+
+class Device;
+
+/// How a thread passes the time when it waits for the device.
+enum class ContextScheduling {
+  automatic,      ///< the driver decides by the number of processors and contexts
+  spin,           ///< fastest, keeps a processor busy
+  yield,          ///< spins, but lets other threads run
+  blocking_sync,  ///< sleeps
+};
+
+struct ContextOptions {
+  ContextScheduling scheduling = ContextScheduling::automatic;
+  bool sync_memory_operations = false;  ///< copies that may return early never do (CU_CTX_SYNC_MEMOPS)
+};
+
+/// A cheap handle: copies share one CUDA context. A context made by Device::create_context is destroyed when the last
+/// handle is gone or closed, nothing made in it is left (streams, events, buffers that are yet to be freed on one of
+/// its streams), and no thread has it from Device::set_current. Primary and foreign contexts are left to their owners.
+/// Threads may share it, except that close() must not run while another thread uses it.
+class CUPRUM_API Context {
+ public:
+  CUctx_st* handle() const;
+
+  /// Whether it has a part of the device only. Such contexts can't be made yet, so no.
+  bool is_green() const;
+
+  Device device() const;
+
+  /// A stream in this context, which need not be current. Throws InvalidArgument when the priority is outside what the
+  /// device has.
+  Stream create_stream(const StreamOptions& options = {}) const;
+
+  /// Gives it up for all copies; later use throws InvalidArgument. Closing twice does nothing. What was made in it
+  /// stays usable, and the CUDA context stays with it. Throws InvalidArgument while it is current on the calling
+  /// thread.
+  void close();
+
+  /// Whether both stand for the same CUDA context; closed ones stand for none.
+  friend CUPRUM_API bool operator==(const Context& a, const Context& b) noexcept;
+
+ private:
+  friend struct detail::Access;
+  friend struct std::hash<Context>;
+  explicit Context(detail::Shared<detail::ContextResource> shared) : shared_(std::move(shared)) {}
+  const void* identity() const noexcept;
+  detail::Shared<detail::ContextResource> shared_;
+};
+
+/// Prints "context 0x55d0c8a0 of device 0".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const Context& context);
+
+}  // namespace cuprum
+
+template <>
+struct std::hash<cuprum::Context> {
+  std::size_t operator()(const cuprum::Context& context) const noexcept {
+    return std::hash<const void*>()(context.identity());
+  }
+};
