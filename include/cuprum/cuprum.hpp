@@ -31,5 +31,6 @@
 #include <cuprum/object_code.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
+#include <cuprum/strided_layout.hpp>
 #include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>
