@@ -29,6 +29,7 @@
 #include <cuprum/launch.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/object_code.hpp>
+#include <cuprum/pathfinder.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>

@@ -23,6 +23,13 @@ SharedLibrary SharedLibrary::open(const std::string& name) {
   return library;
 }
 
+SharedLibrary SharedLibrary::loaded(const std::string& name) {
+  SharedLibrary library;
+  library.handle_ = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (!library.handle_) library.error_ = name + " is not loaded";
+  return library;
+}
+
 void* SharedLibrary::symbol(const char* name) const { return dlsym(handle_, name); }
 
 std::string SharedLibrary::path() const {

@@ -12,11 +12,17 @@ class SharedLibrary {
   /// Opens `name` as dlopen does, with its symbols kept local. On failure the result is empty and error() says why.
   static SharedLibrary open(const std::string& name);
 
+  /// The library that this process has loaded under that name already; empty when it hasn't.
+  static SharedLibrary loaded(const std::string& name);
+
   explicit operator bool() const { return handle_ != nullptr; }
   const std::string& error() const { return error_; }
 
   /// Null when there is no such symbol.
   void* symbol(const char* name) const;
+
+  /// As dlopen gave it.
+  void* handle() const { return handle_; }
 
   /// The file that was opened, links resolved.
   std::string path() const;

@@ -1,46 +1,40 @@
-// Where NVIDIA's compiler libraries and headers are found. None of them is linked: a program that doesn't compile
-// anything runs without them.
+// Looking for one item of the catalog in all places, in the documented order.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "support/shared_library.hpp"
+#include "toolchain/catalog.hpp"
+#include "toolchain/surroundings.hpp"
 
 namespace cuprum::toolchain {
 
-/// A library that is opened at run time.
-struct LibrarySpec {
-  const char* title;                    ///< "NVRTC"
-  const char* purpose;                  ///< "compiles CUDA C++ at run time"
-  const char* variable;                 ///< environment variable that names the file, over everything else
-  std::vector<std::string> file_names;  ///< newest first
-  const char* how_to_get;
+using pathfinder::Located;
+using pathfinder::Via;
+
+/// What there is, best first and each file once, and what was tried, a line each, for the message when that isn't
+/// enough.
+struct Findings {
+  std::vector<Located> found;
+  std::vector<std::string> tried;
 };
 
-/// A folder laid out like a CUDA toolkit: lib or lib64, include.
-struct ToolkitRoot {
-  std::filesystem::path folder;
-  std::string origin;  ///< how we came to it, for the message when nothing is found
-};
+Findings look_for(const Item& item, const Surroundings& surroundings);
 
-/// CUDA_HOME, CUDA_PATH, /usr/local/cuda, the project's own folder of dependencies (in its build tree), and NVIDIA's
-/// packages in the active Python environment; those that exist.
-std::vector<ToolkitRoot> toolkit_roots();
+/// Throws NotSupported: what wasn't found, how to get it, every place that was tried.
+[[noreturn]] void refuse_missing(const Item& item, const Findings& findings);
 
-struct FoundLibrary {
+struct OpenLibrary {
+  Located located;
   support::SharedLibrary library;
-  std::filesystem::path path;
 };
 
-/// Opens the library that spec.variable names, or the first one found below `roots`, or the one the system's loader
-/// finds. Throws NotSupported that says what was searched and how to get it.
-FoundLibrary open_library(const LibrarySpec& spec, const std::vector<ToolkitRoot>& roots);
+/// Opens a file that was found. When that fails, `tried` gets the reason and the result is empty. A variable that names
+/// a file which can't be opened is an error of the user's: NotSupported.
+OpenLibrary open_located(const Item& item, const Located& located, std::vector<std::string>& tried);
 
-/// Folders of CUDA's headers that belong to a library at `library`, for a compiler's include path; empty if there are
-/// none.
-std::vector<std::filesystem::path> header_folders(const std::filesystem::path& library,
-                                                  const std::vector<ToolkitRoot>& roots);
+/// The first of the findings that can be opened. Throws NotSupported when none can.
+OpenLibrary open_first(const Item& item, Findings findings);
 
 }  // namespace cuprum::toolchain

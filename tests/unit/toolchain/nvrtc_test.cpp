@@ -31,7 +31,7 @@ TEST(NvrtcDeathTest, AWrongVariableIsReported) {
         }
         _Exit(1);
       },
-      ::testing::ExitedWithCode(0), "NVRTC can't be opened: CUPRUM_NVRTC is '/nowhere/libnvrtc.so'");
+      ::testing::ExitedWithCode(0), "'nvrtc' can't be opened: CUPRUM_NVRTC is '/nowhere/libnvrtc.so'");
 }
 
 }  // namespace
