@@ -19,6 +19,15 @@ bool on_host(const Allocation& allocation) {
   return allocation.kind == Kind::host || allocation.kind == Kind::registered;
 }
 
+CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_flags(const Allocation& allocation) {
+  switch (allocation.access) {
+    case memory::Access::none: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+    case memory::Access::read: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
+    case memory::Access::read_write: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+  }
+  return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+}
+
 CUcontext context_handle(std::uint64_t id) {
   for (const auto& context : Driver::get().handles().contexts.all())
     if (context->id() == id) return context->handle();
@@ -69,10 +78,9 @@ constexpr std::array kAttributes = {
               }},
     ATTRIBUTE(RANGE_SIZE, size_t, a->size, 0),
     ATTRIBUTE(MAPPED, unsigned, 1, 0),
-    ATTRIBUTE(ALLOWED_HANDLE_TYPES, unsigned long long, 0, 0),
+    ATTRIBUTE(ALLOWED_HANDLE_TYPES, unsigned long long, a->handle_types, 0),
     ATTRIBUTE(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0, 0),
-    ATTRIBUTE(ACCESS_FLAGS, unsigned, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE,
-              CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE),
+    ATTRIBUTE(ACCESS_FLAGS, unsigned, access_flags(*a), CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE),
     Attribute{CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
               [](const Allocation* a, const void*, void* value) {
                 const bool pooled = a != nullptr && a->pool != nullptr;

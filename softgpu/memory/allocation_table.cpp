@@ -8,6 +8,12 @@ namespace {
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
+// Whether a copy may go on from one to the other.
+bool continues(const Allocation& first, const Allocation& next) {
+  return first.freed_by == FreedBy::unmapping && next.freed_by == FreedBy::unmapping &&
+         first.base + first.size == next.base && first.kind == next.kind && first.access == next.access;
+}
+
 }  // namespace
 
 AllocationTable::Map::const_iterator AllocationTable::locate(const void* pointer) const {
@@ -35,7 +41,17 @@ std::optional<AllocationTable::Extent> AllocationTable::extent(const void* point
   const std::shared_lock lock(mutex_);
   const auto it = locate(pointer);
   if (it == allocations_.end()) return std::nullopt;
-  return Extent{it->second.kind, static_cast<std::size_t>(it->first + 1 - address(pointer))};
+  std::uintptr_t end = it->first + 1;
+  for (auto last = it, next = std::next(it); next != allocations_.end() && continues(last->second, next->second);
+       last = next++)
+    end = next->first + 1;
+  return Extent{it->second.kind, it->second.access, static_cast<std::size_t>(end - address(pointer))};
+}
+
+bool AllocationTable::any_in(const void* base, std::size_t size) const {
+  const std::shared_lock lock(mutex_);
+  const auto it = allocations_.lower_bound(address(base));
+  return it != allocations_.end() && address(it->second.base) < address(base) + size;
 }
 
 std::optional<Allocation> AllocationTable::find_base(const void* base) const {

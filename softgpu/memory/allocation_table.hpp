@@ -41,6 +41,7 @@ struct Allocation {
   FreedBy freed_by = FreedBy::freeing;
   Access access = Access::read_write;
   std::shared_ptr<Backing> backing;  // null: pages that only this allocation has
+  unsigned handle_types = 0;         // by which it can be shared; CUmemAllocationHandleType
   bool synchronous = false;          // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
   std::uint64_t id = 0;              // unique in the process; given by insert()
 
@@ -57,12 +58,15 @@ class AllocationTable {
   bool insert(Allocation allocation);
 
   std::optional<Allocation> find(const void* pointer) const;  // any address inside
-  // The short answer of find(): what kind of memory it is, and how many bytes of it there are from here on.
+  // The short answer of find(): what kind of memory it is, and how many bytes of it there are from here on. Mappings of
+  // one kind and access that follow each other count as one.
   struct Extent {
     Kind kind;
+    Access access;
     std::size_t bytes;
   };
   std::optional<Extent> extent(const void* pointer) const;
+  bool any_in(const void* base, std::size_t size) const;
   std::optional<Allocation> find_base(const void* base) const;  // its first byte
   std::optional<Allocation> erase(const void* base);
   // Calls change(Allocation&) for the allocation that starts here. False when there is none.

@@ -16,7 +16,7 @@ std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::
 enum class Residence { pageable, pinned, device };
 
 // Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
-Residence check(const std::byte* pointer, std::size_t bytes, Side side) {
+Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed) {
   Driver& driver = Driver::get();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
   const auto extent = driver.allocations().extent(pointer);
@@ -26,6 +26,7 @@ Residence check(const std::byte* pointer, std::size_t bytes, Side side) {
     return Residence::pageable;
   }
   require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
+  require(extent->access >= needed, CUDA_ERROR_INVALID_VALUE, "the program has not given access to the memory");
   using memory::Kind;
   return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
 }
@@ -38,9 +39,9 @@ Residences check(const Copy& copy) {
   require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
           CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
   return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
-                copy.target_side),
+                copy.target_side, memory::Access::read_write),
           check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
-                copy.source_side)};
+                copy.source_side, memory::Access::read)};
 }
 
 void perform(const Copy& copy) {
@@ -108,7 +109,8 @@ void fill_async(Stream& stream, const Fill& fill) {
           "the address is not a multiple of the element's size");
   require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
           CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
-  check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device);
+  check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device,
+        memory::Access::read_write);
   enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
 }
 

@@ -14,6 +14,7 @@
 #include "softgpu/runtime/config.hpp"
 #include "softgpu/runtime/handles.hpp"
 #include "softgpu/runtime/host_functions.hpp"
+#include "softgpu/runtime/virtual_memory.hpp"
 
 namespace softgpu::runtime {
 
@@ -33,6 +34,7 @@ struct Handles {
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;
   HandleTable<CUmemoryPool, MemoryPool> pools;
+  HandleTable<PhysicalHandle, PhysicalMemory> physical_memory;
   HandleTable<CUmodule, Module> modules;
   HandleTable<CUfunction, Function> functions;
   HandleTable<CUlibrary, Library> libraries;
@@ -56,6 +58,7 @@ class Driver {
   HostFunctions& host_functions() { return host_functions_; }
   memory::AddressSpace& address_space() { return space_; }
   memory::AllocationTable& allocations() { return allocations_; }
+  VirtualMemory& virtual_memory() { return virtual_memory_; }
   Handles& handles() { return handles_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
@@ -73,6 +76,7 @@ class Driver {
   const Config config_;
   memory::AddressSpace space_;
   memory::AllocationTable allocations_;
+  VirtualMemory virtual_memory_;
   exec::Pool pool_;
   HostFunctions host_functions_;
   Handles handles_;

@@ -72,6 +72,13 @@ class HandleTable {
     return std::exchange(slot->object, std::move(object));
   }
 
+  // Gives up a handle that has no object any more (see replace).
+  void discard(Handle handle) {
+    Slot* slot = slot_of(handle);
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(slot);
+  }
+
   // Removes all objects that `matches(object)`.
   template <typename Predicate>
   void remove_if(Predicate&& matches) {

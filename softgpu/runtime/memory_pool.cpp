@@ -131,7 +131,8 @@ CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) 
                                 .size = bytes,
                                 .kind = pool.kind(),
                                 .device = stream.context().device().ordinal(),
-                                .pool = pool.shared_from_this()};
+                                .pool = pool.shared_from_this(),
+                                .handle_types = pool.handle_types()};
   if (pool.location().type == CU_MEM_LOCATION_TYPE_DEVICE) allocation.device = pool.location().id;
   Driver::get().allocations().insert(std::move(allocation));
   return reinterpret_cast<CUdeviceptr>(base);

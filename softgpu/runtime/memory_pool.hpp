@@ -25,6 +25,7 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   CUmemAllocationType type() const { return type_; }
   // Whose memory other processes can import; null: they can't.
   const std::shared_ptr<memory::SharedHeap>& shared_heap() const { return shared_heap_; }
+  unsigned handle_types() const { return shared_heap_ != nullptr ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0; }
   // Whose memory is another process's, and from which nothing can be allocated; null: it is this process's.
   const std::shared_ptr<memory::ImportedHeap>& imported_heap() const { return imported_heap_; }
   memory::Kind kind() const;

@@ -1,0 +1,59 @@
+// Memory that a program creates apart from addresses, and maps to them later (cuMemCreate).
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <mutex>
+
+#include "softgpu/memory/heap.hpp"
+#include "softgpu/memory/shared_memory.hpp"
+
+namespace softgpu::runtime {
+
+// What CUmemGenericAllocationHandle, a number, is to the table of handles.
+using PhysicalHandle = struct PhysicalHandle_st*;
+
+// A file, so that it can be mapped several times and in several processes. Lives while the program holds its handle, or
+// memory is mapped to it. Thread-safe.
+class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
+ public:
+  // Of this process, counted as the location's memory; with one reference to its handle. Throws what cuMemCreate
+  // returns for a size or properties that can't be had.
+  static std::shared_ptr<PhysicalMemory> create(std::size_t bytes, const CUmemAllocationProp& properties);
+  // That of a descriptor that share() made, here or in another process; with one more reference to its handle. Leaves
+  // the descriptor open.
+  static std::shared_ptr<PhysicalMemory> import(int descriptor, CUmemAllocationHandleType type);
+  // Null for what is not, or no longer, a handle.
+  static std::shared_ptr<PhysicalMemory> find(CUmemGenericAllocationHandle handle);
+  ~PhysicalMemory();
+
+  // Sizes, addresses and offsets are multiples of it. Throws what cuMemGetAllocationGranularity returns.
+  static std::size_t granularity(const CUmemAllocationProp& properties);
+
+  CUmemAllocationProp properties() const { return file_->properties<CUmemAllocationProp>(); }
+  std::size_t bytes() const { return file_->bytes(); }
+  const memory::SharedMemory& file() const { return *file_; }
+  bool on_device() const { return properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
+
+  CUmemGenericAllocationHandle handle() const;
+  // One more holder of the handle, which is valid again if it was not; and one less.
+  void retain();
+  void release();
+
+  // A file descriptor for another process; the caller closes it.
+  int share(CUmemAllocationHandleType type) const;
+
+ private:
+  PhysicalMemory(std::shared_ptr<memory::SharedMemory> file, std::shared_ptr<memory::Heap> heap);
+  static std::shared_ptr<PhysicalMemory> make(std::shared_ptr<memory::SharedMemory> file,
+                                              std::shared_ptr<memory::Heap> heap);
+
+  const std::shared_ptr<memory::SharedMemory> file_;
+  const std::shared_ptr<memory::Heap> heap_;  // that counts it; null: another process does
+  PhysicalHandle handle_ = nullptr;
+  std::mutex mutex_;
+  unsigned references_ = 1;
+};
+
+}  // namespace softgpu::runtime
