@@ -27,11 +27,14 @@
 #include <cuprum/ipc_channel.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch.hpp>
+#include <cuprum/launch_config.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/object_code.hpp>
 #include <cuprum/pathfinder.hpp>
+#include <cuprum/prepared_launch.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
+#include <cuprum/typed_kernel.hpp>
 #include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>

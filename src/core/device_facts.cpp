@@ -41,6 +41,7 @@ DeviceFacts read_facts(int device) {
       .name = name_of(device),
       .compute_capability = {get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                              get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)},
+      .multiprocessor_count = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
       .max_threads_per_block = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
       .max_block_dim = {get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
                         get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},

@@ -12,6 +12,7 @@ struct DeviceFacts {
   int device;
   std::string name;
   ComputeCapability compute_capability;
+  std::int64_t multiprocessor_count;
   std::int64_t max_threads_per_block;
   std::array<std::int64_t, 3> max_block_dim;
   std::array<std::int64_t, 3> max_grid_dim;

@@ -39,6 +39,24 @@ int function_attribute(CUfunction function, CUfunction_attribute which) {
   return value;
 }
 
+// Older drivers don't know clusters; kernels have none there.
+std::optional<Dim3> required_cluster(CUfunction function) {
+  auto extent = [&](CUfunction_attribute which) {
+    int value = 0;
+    return driver::try_call<&Api::cuFuncGetAttribute>(&value, which, function) == CUDA_SUCCESS ? value : 0;
+  };
+  const Dim3 cluster(extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
+                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH));
+  return cluster.x > 0 && cluster.y > 0 && cluster.z > 0 ? std::optional(cluster) : std::nullopt;
+}
+
+core::PriorityRange priorities_of_current_context() {
+  core::PriorityRange range{};
+  driver::call<&Api::cuCtxGetStreamPriorityRange>(&range.least, &range.greatest);
+  return range;
+}
+
 int kernel_attribute(const KernelResource& kernel, const Device& device, CUfunction_attribute which, const char* name) {
   int value = 0;
   const core::Context& context = core::context_for(device.device_id());
@@ -65,8 +83,14 @@ ResolvedKernel& KernelResource::resolve(const core::Context& context) {
   const int threads = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   const int shared = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   const int dynamic = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-  auto* entry = new ResolvedKernel{
-      context, device, function, threads, static_cast<std::size_t>(shared), static_cast<std::size_t>(dynamic)};
+  auto* entry = new ResolvedKernel{context,
+                                   device,
+                                   function,
+                                   threads,
+                                   static_cast<std::size_t>(shared),
+                                   static_cast<std::size_t>(dynamic),
+                                   required_cluster(function),
+                                   priorities_of_current_context()};
   entry->next.reset(resolved_.load());
   resolved_.store(entry, std::memory_order_release);
   return *entry;

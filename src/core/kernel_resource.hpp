@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/kernel.hpp>
+#include <cuprum/launch_config.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,12 @@
 
 namespace cuprum::core {
 
+/// Lower numbers come first.
+struct PriorityRange {
+  int least;
+  int greatest;
+};
+
 /// A kernel in one context: what a launch needs, read once. A launch of a CUfunction is cheaper than one of a CUkernel,
 /// which the driver has to look up in the context each time.
 struct ResolvedKernel {
@@ -24,6 +31,8 @@ struct ResolvedKernel {
   std::int64_t max_threads_per_block;                  ///< of this kernel: registers and __launch_bounds__ can limit it
   std::size_t static_shared_memory;                    ///< bytes per block
   std::atomic<std::size_t> max_dynamic_shared_memory;  ///< bytes that a launch may ask for; raised when needed
+  std::optional<Dim3> required_cluster;                ///< that the kernel was compiled for, by __cluster_dims__
+  PriorityRange priorities;
   std::unique_ptr<ResolvedKernel> next = nullptr;
 };
 

@@ -9,8 +9,6 @@ namespace {
 
 using support::text;
 
-std::string describe(const Dim3& extents) { return text('(', extents.x, ", ", extents.y, ", ", extents.z, ')'); }
-
 std::string describe(const DeviceFacts& device) { return text("device ", device.device, " (", device.name, ")"); }
 
 std::string sizes_in_words(const std::vector<std::size_t>& sizes) {
@@ -35,7 +33,7 @@ void check_extents(const char* what, const Dim3& extents, const std::array<std::
 }
 
 void check_block_size(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& launch) {
-  const std::int64_t threads = config.block.x * config.block.y * config.block.z;
+  const std::int64_t threads = volume(config.block);
   const DeviceFacts& device = kernel.device;
   if (threads > device.max_threads_per_block) {
     throw InvalidArgument(text(launch, ": a block of ", threads, " threads is over the limit of ",
@@ -48,28 +46,57 @@ void check_block_size(const LaunchConfig& config, const ResolvedKernel& kernel, 
   }
 }
 
-}  // namespace
-
-std::string describe_shape(const LaunchConfig& config) {
-  std::string shape = text("grid ", describe(config.grid), ", block ", describe(config.block));
-  if (config.cluster) shape += text(", cluster ", describe(*config.cluster));
-  if (config.shmem_size != 0) shape += text(", ", config.shmem_size, " bytes of dynamic shared memory");
-  if (config.is_cooperative) shape += ", cooperative";
-  return shape;
+void check_clusters(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& launch) {
+  const DeviceFacts& device = kernel.device;
+  if (!device.cluster_launch) {
+    throw NotSupported(text(launch, ": ", describe(device), ", of compute capability ", device.compute_capability.major,
+                            '.', device.compute_capability.minor,
+                            ", can't launch clusters; GPUs of 9.0 and newer can"));
+  }
+  const Dim3& cluster = *config.cluster;
+  check_extents("cluster", cluster, device.max_grid_dim, device, launch);
+  const std::array<std::int64_t, 3> clusters = {device.max_grid_dim[0] / cluster.x, device.max_grid_dim[1] / cluster.y,
+                                                device.max_grid_dim[2] / cluster.z};
+  check_extents("grid (in clusters)", config.grid, clusters, device, launch);
 }
 
-void refuse_arguments(const detail::KernelResource& kernel, const std::size_t* sizes, std::size_t count) {
+// A kernel that was compiled with __cluster_dims__ has clusters of that shape, whether the launch says so or not.
+void check_required_cluster(const LaunchConfig& config, const Dim3& required, const std::string& launch) {
+  if (config.cluster && *config.cluster != required) {
+    throw InvalidArgument(text(launch, ": cluster is ", *config.cluster,
+                               ", but the kernel was compiled for clusters of ", required,
+                               "; pass that or no cluster"));
+  }
+  const Dim3& grid = config.grid;
+  const bool divisible = grid.x % required.x == 0 && grid.y % required.y == 0 && grid.z % required.z == 0;
+  if (!config.cluster && !divisible) {
+    throw InvalidArgument(text(launch, ": grid ", grid, " is not a multiple of the clusters of ", required,
+                               " blocks that the kernel was compiled for"));
+  }
+}
+
+void check_priority(int priority, const PriorityRange& range, const DeviceFacts& device, const std::string& launch) {
+  if (priority <= range.least && priority >= range.greatest) return;
+  throw InvalidArgument(text(launch, ": priority ", priority, ": ", describe(device), " has priorities from ",
+                             range.greatest, " (first) to ", range.least, " (last)"));
+}
+
+}  // namespace
+
+void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
+                      std::size_t count) {
   const std::vector<std::size_t> given(sizes, sizes + count);
   std::vector<std::size_t> declared;
   for (const ParameterInfo& parameter : *kernel.parameters) declared.push_back(parameter.size);
+  const std::string what = text(doing, " kernel ", kernel.name);
   if (given.size() != declared.size()) {
-    throw InvalidArgument(text("launching kernel ", kernel.name, ": it takes ", declared.size(),
-                               plural(declared.size()), sizes_in_words(declared), "; ", given.size(),
-                               given.size() == 1 ? " was" : " were", " given", sizes_in_words(given)));
+    throw InvalidArgument(text(what, ": it takes ", declared.size(), plural(declared.size()), sizes_in_words(declared),
+                               "; ", given.size(), given.size() == 1 ? " was" : " were", " given",
+                               sizes_in_words(given)));
   }
   std::size_t at = 0;
   while (given[at] == declared[at]) ++at;
-  throw InvalidArgument(text("launching kernel ", kernel.name, ": argument ", at + 1, " of ", count, " has ", given[at],
+  throw InvalidArgument(text(what, ": argument ", at + 1, " of ", count, " has ", given[at],
                              " bytes, but the kernel's parameter has ", declared[at],
                              "; pass a value of exactly the type that the kernel declares"));
 }
@@ -91,17 +118,28 @@ void check_special_shape(const LaunchConfig& config, const ResolvedKernel& kerne
   if (config.is_cooperative && !device.cooperative_launch) {
     throw NotSupported(text(launch, ": ", describe(device), " has no cooperative launches"));
   }
-  if (!config.cluster) return;
-  if (!device.cluster_launch) {
-    throw NotSupported(text(launch, ": ", describe(device), ", of compute capability ", device.compute_capability.major,
-                            '.', device.compute_capability.minor,
-                            ", can't launch clusters; GPUs of 9.0 and newer can"));
-  }
-  const Dim3& cluster = *config.cluster;
-  check_extents("cluster", cluster, device.max_grid_dim, device, launch);
-  const std::array<std::int64_t, 3> clusters = {device.max_grid_dim[0] / cluster.x, device.max_grid_dim[1] / cluster.y,
-                                                device.max_grid_dim[2] / cluster.z};
-  check_extents("grid (in clusters)", config.grid, clusters, device, launch);
+  if (config.cluster) check_clusters(config, kernel, launch);
+  if (kernel.required_cluster) check_required_cluster(config, *kernel.required_cluster, launch);
+  if (config.priority) check_priority(*config.priority, kernel.priorities, device, launch);
+}
+
+void check_co_residency(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name,
+                        int blocks_per_multiprocessor) {
+  const std::int64_t blocks = volume(config.grid) * volume(config.cluster.value_or(Dim3()));
+  const std::int64_t most = std::int64_t{blocks_per_multiprocessor} * kernel.device.multiprocessor_count;
+  if (blocks <= most) return;
+  throw InvalidArgument(text("launching kernel ", name, ": a cooperative grid of ", blocks,
+                             " blocks is over the limit of ", most, " blocks of ", volume(config.block),
+                             " threads and ", config.shmem_size, " bytes of dynamic shared memory that ",
+                             describe(kernel.device), " runs at the same time; launch fewer, and let each do more"));
+}
+
+void check_cluster_size(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name,
+                        int most_blocks) {
+  const std::int64_t blocks = volume(*config.cluster);
+  if (blocks <= most_blocks) return;
+  throw InvalidArgument(text("launching kernel ", name, ": a cluster of ", blocks, " blocks is over the limit of ",
+                             most_blocks, " blocks per cluster for this launch on ", describe(kernel.device)));
 }
 
 }  // namespace cuprum::core

@@ -1,0 +1,122 @@
+// How C++ values become kernel arguments: as their bytes, after buffers and the like were turned into addresses.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cuprum/buffer.hpp>
+#include <cuprum/detail/cuda_handles.hpp>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+namespace cuprum::detail {
+
+template <typename T>
+inline constexpr bool is_span = false;
+template <typename T, std::size_t Extent>
+inline constexpr bool is_span<std::span<T, Extent>> = true;
+
+/// Stops the compilation, with a reason, at what a kernel can't take by value.
+template <typename T>
+constexpr void check_argument_type() {
+  static_assert(!std::is_array_v<T>,
+                "a kernel can't take an array: pass a Buffer or a pointer to device memory, or a struct that holds it");
+  static_assert(!std::is_function_v<std::remove_pointer_t<T>> && !std::is_member_pointer_v<T>,
+                "the address of a host function means nothing on a device: it can't be a kernel argument");
+  static_assert(!std::is_same_v<T, long double>, "devices have no long double: pass a float or a double");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "a kernel argument is copied byte by byte: pass a Buffer, a pointer, a number or a plain struct");
+}
+
+/// The value whose bytes are passed for an argument.
+template <typename T>
+decltype(auto) argument_value(const T& argument) {
+  if constexpr (std::derived_from<T, Buffer>) {
+    return argument.handle();
+  } else if constexpr (std::is_null_pointer_v<T>) {
+    return DevicePointer{0};  // an object of its type need not hold zeros
+  } else if constexpr (is_span<T>) {
+    return argument.data();
+  } else {
+    check_argument_type<T>();
+    return (argument);
+  }
+}
+
+template <typename T>
+void* argument_address(const T& value) {
+  return const_cast<void*>(static_cast<const volatile void*>(std::addressof(value)));
+}
+
+/// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before.
+struct ArgumentList {
+  void** addresses;
+  const std::size_t* sizes;
+  std::size_t count;
+};
+
+/// What a launch takes for a parameter T* of a typed kernel: a T* or what converts to it, nullptr, a std::span of
+/// device memory, or a Buffer.
+template <typename T>
+class PointerArgument {
+ public:
+  PointerArgument(std::nullptr_t) {}
+
+  template <typename Pointer>
+    requires(std::is_pointer_v<Pointer> && std::convertible_to<Pointer, T*>)
+  PointerArgument(const Pointer& pointer) : pointer_(pointer) {}
+
+  template <typename Element, std::size_t Extent>
+    requires std::convertible_to<Element*, T*>
+  PointerArgument(std::span<Element, Extent> elements) : pointer_(elements.data()) {}
+
+  PointerArgument(const Buffer& buffer) : pointer_(reinterpret_cast<T*>(buffer.handle())), buffer_(&buffer) {}
+
+  template <typename Element, std::size_t Extent>
+  PointerArgument(Element (&)[Extent]) = delete;  // an array is the host's memory
+
+  T* pointer() const { return pointer_; }
+  const Buffer* buffer() const { return buffer_; }  ///< that the pointer comes from, if it does
+
+ private:
+  T* pointer_ = nullptr;
+  const Buffer* buffer_ = nullptr;
+};
+
+/// What a launch takes for a parameter of a typed kernel. Numbers convert as in a call of a function.
+template <typename Parameter>
+struct TypedArgument {
+  using Type = Parameter;
+};
+template <typename T>
+struct TypedArgument<T*> {
+  using Type = PointerArgument<T>;
+};
+template <typename Parameter>
+using TypedArgumentOf = typename TypedArgument<Parameter>::Type;
+
+template <typename T>
+const T& typed_value(const T& argument) {
+  return argument;
+}
+template <typename T>
+T* typed_value(const PointerArgument<T>& argument) {
+  return argument.pointer();
+}
+
+/// The parameter type that a launch is prepared with for an argument of type T.
+template <typename T>
+struct ParameterFor {
+  using Type = T;
+};
+template <typename T>
+  requires(std::derived_from<T, Buffer> || std::is_null_pointer_v<T>)
+struct ParameterFor<T> {
+  using Type = const void*;  // which any buffer and any pointer can replace
+};
+template <typename T, std::size_t Extent>
+struct ParameterFor<std::span<T, Extent>> {
+  using Type = T*;
+};
+
+}  // namespace cuprum::detail

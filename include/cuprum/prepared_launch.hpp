@@ -1,0 +1,141 @@
+// Launches that are made again and again.
+//
+//   PreparedLaunch step = prepare(stream, config, scale, data, 3.0f, n);
+//   for (int i = 0; i < 1000; ++i) {
+//     step.set<1>(factors[i]);    // the factor; the other arguments stay
+//     step();
+//   }
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/detail/kernel_arguments.hpp>
+#include <cuprum/kernel.hpp>
+#include <cuprum/launch.hpp>
+#include <cuprum/launch_config.hpp>
+#include <cuprum/stream.hpp>
+#include <cuprum/typed_kernel.hpp>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+namespace cuprum {
+
+namespace detail {
+
+/// A kernel and a configuration, checked and put into the driver's form for the context of a stream. Defined in the
+/// library.
+struct LaunchPlan;
+
+CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config,
+                                                       const Kernel& kernel, const std::size_t* sizes,
+                                                       std::size_t count);
+CUPRUM_API void launch(const Stream& stream, const LaunchPlan& plan, void** addresses);
+CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
+CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);
+
+/// Keeps a buffer's memory from being freed.
+CUPRUM_API std::shared_ptr<const void> keep_alive(const Buffer& buffer);
+
+/// The value of one argument, and the memory it points to if that is a buffer's.
+template <typename Parameter>
+struct ArgumentSlot {
+  Parameter value;
+  explicit ArgumentSlot(Parameter argument) : value(std::move(argument)) {}
+};
+template <typename T>
+struct ArgumentSlot<T*> {
+  T* value;
+  std::shared_ptr<const void> memory;
+  explicit ArgumentSlot(const PointerArgument<T>& argument)
+      : value(argument.pointer()), memory(argument.buffer() ? keep_alive(*argument.buffer()) : nullptr) {}
+};
+
+template <std::size_t I, typename... Parameters>
+struct NthParameter {
+  static_assert(I < sizeof...(Parameters), "the kernel has no argument of this number; they are counted from 0");
+  using Type = std::tuple_element_t<I, std::tuple<Parameters...>>;
+};
+
+}  // namespace detail
+
+/// A launch whose kernel, configuration and arguments were looked up and checked once. Launching it costs what the
+/// driver's own call costs; an argument is written only when it changes. Made by prepare().
+///
+/// Keeps alive: the kernel, the stream handle, and the memory of the buffers among its arguments, which therefore is
+/// freed only when no prepared launch names it any more, even if the buffer is closed. It does so as long as it exists
+/// or until another argument is set, not until the kernel has run. Memory that is named by a pointer or a std::span is
+/// the caller's business.
+///
+/// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
+/// must not run beside any other use.
+template <typename... Parameters>
+class PreparedLaunch {
+ public:
+  /// Use prepare(), which finds out the parameter types.
+  PreparedLaunch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const std::size_t* sizes,
+                 detail::TypedArgumentOf<Parameters>... arguments)
+      : plan_(detail::make_plan(stream, config, kernel, sizes, sizeof...(Parameters))),
+        stream_(stream),
+        slots_(detail::ArgumentSlot<Parameters>(std::move(arguments))...) {}
+
+  /// Queues the kernel on the stream that it was prepared for. Throws DriverError when the driver refuses it, and
+  /// InvalidArgument when the stream is closed.
+  void operator()() const { (*this)(stream_); }
+
+  /// The same on another stream. One of another context or device works too, but then everything is looked up and
+  /// checked again, as by launch().
+  void operator()(const Stream& stream) const {
+    std::apply(
+        [&](const auto&... slot) {
+          void* addresses[] = {detail::argument_address(slot.value)..., nullptr};
+          detail::launch(stream, *plan_, addresses);
+        },
+        slots_);
+  }
+
+  /// Sets argument number I, counted from 0, for the launches from now on; those that are queued keep theirs. For a
+  /// pointer pass a Buffer, a pointer, nullptr or a std::span of device memory.
+  template <std::size_t I>
+  void set(detail::TypedArgumentOf<typename detail::NthParameter<I, Parameters...>::Type> argument) {
+    using Parameter = typename detail::NthParameter<I, Parameters...>::Type;
+    std::get<I>(slots_) = detail::ArgumentSlot<Parameter>(std::move(argument));
+  }
+
+  /// Replaces the configuration, which is checked as by launch(); after an exception the old one is still there.
+  void set_config(const LaunchConfig& config) {
+    plan_ = detail::make_plan(stream_, config, kernel(), nullptr, sizeof...(Parameters));
+  }
+
+  const LaunchConfig& config() const { return detail::config_of(*plan_); }
+  const Kernel& kernel() const { return detail::kernel_of(*plan_); }
+  const Stream& stream() const { return stream_; }
+
+ private:
+  std::shared_ptr<const detail::LaunchPlan> plan_;
+  Stream stream_;
+  std::tuple<detail::ArgumentSlot<Parameters>...> slots_;
+};
+
+/// Prepares what launch() with the same arguments does, with the same checks, and throws as that does. The types of the
+/// arguments stay as they are here: set() converts to them. For an argument that is a Buffer or nullptr now, any
+/// buffer and any pointer can be set.
+template <typename... Arguments>
+PreparedLaunch<typename detail::ParameterFor<Arguments>::Type...> prepare(const Stream& stream,
+                                                                          const LaunchConfig& config,
+                                                                          const Kernel& kernel,
+                                                                          const Arguments&... arguments) {
+  (detail::check_argument_type<typename detail::ParameterFor<Arguments>::Type>(), ...);
+  static constexpr std::size_t sizes[] = {sizeof(typename detail::ParameterFor<Arguments>::Type)..., 0};
+  return {stream, config, kernel, sizes, arguments...};
+}
+
+/// The same for a kernel whose parameter types are known.
+template <typename... Parameters>
+PreparedLaunch<Parameters...> prepare(const Stream& stream, const LaunchConfig& config,
+                                      const TypedKernel<void(Parameters...)>& kernel,
+                                      std::type_identity_t<detail::TypedArgumentOf<Parameters>>... arguments) {
+  return {stream, config, kernel.kernel(), nullptr, std::move(arguments)...};
+}
+
+}  // namespace cuprum

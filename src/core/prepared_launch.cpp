@@ -1,0 +1,48 @@
+#include <cuprum/prepared_launch.hpp>
+
+#include "core/kernel_resource.hpp"
+#include "core/launch_checks.hpp"
+#include "core/native_launch.hpp"
+#include "core/resources.hpp"
+
+namespace cuprum::detail {
+
+using core::ContextGuard;
+using core::NativeLaunch;
+using core::ResolvedKernel;
+
+/// What a prepared launch has looked up.
+struct LaunchPlan {
+  Kernel kernel;
+  LaunchConfig config;
+  const ResolvedKernel& resolved;  ///< of `kernel`, which keeps it
+  NativeLaunch native;
+};
+
+std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                                            const std::size_t* sizes, std::size_t count) {
+  const StreamResource& queue = *Access::resource(stream);
+  KernelResource& resource = *Access::resource(kernel);
+  if (sizes) core::check_arguments(resource, "launching", sizes, count);
+  ContextGuard guard(queue.context());
+  ResolvedKernel& resolved = resource.in(guard.context());
+  core::admit(config, resolved, resource.name);
+  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config)});
+}
+
+void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
+  const StreamResource& queue = *Access::resource(stream);
+  ContextGuard guard(queue.context());
+  if (&guard.context() != &plan.resolved.context) [[unlikely]] {
+    return launch(stream, plan.config, plan.kernel, {addresses, nullptr, 0});
+  }
+  core::start(plan.native, queue.handle, plan.resolved.function, addresses, {plan.kernel, plan.config, stream});
+}
+
+const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }
+
+const LaunchConfig& config_of(const LaunchPlan& plan) { return plan.config; }
+
+std::shared_ptr<const void> keep_alive(const Buffer& buffer) { return Access::resource(buffer); }
+
+}  // namespace cuprum::detail
