@@ -18,6 +18,8 @@ Copy linear(CUdeviceptr target, Side target_side, CUdeviceptr source, Side sourc
           .source_side = source_side};
 }
 
+constexpr std::size_t kMaxPitch = 0x7fffffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
+
 // One side of a two- or three-dimensional copy.
 struct Place {
   std::byte* first = nullptr;
@@ -25,16 +27,34 @@ struct Place {
   Side side = Side::any;
 };
 
-Place place(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t pitch, std::size_t height,
-            std::size_t x, std::size_t y, std::size_t z, const Copy& copy) {
-  require(type != CU_MEMORYTYPE_ARRAY, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no CUDA arrays");
-  require(type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED,
+// What the requests say of a side. Pitch and height may be left out where they don't matter.
+struct PlaceRequest {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  std::size_t pitch, height, x, y, z, level;
+};
+
+Place place(const PlaceRequest& side, const Copy& copy) {
+  require(side.type != CU_MEMORYTYPE_ARRAY, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no CUDA arrays");
+  require(side.type == CU_MEMORYTYPE_HOST || side.type == CU_MEMORYTYPE_DEVICE || side.type == CU_MEMORYTYPE_UNIFIED,
           CUDA_ERROR_INVALID_VALUE, "no such type of memory");
-  const std::size_t row = pitch != 0 ? pitch : x + copy.width;  // may be left out where there is one row
-  const std::size_t slice = row * (height != 0 ? height : y + copy.height);
-  std::byte* base = type == CU_MEMORYTYPE_HOST ? static_cast<std::byte*>(const_cast<void*>(host)) : to_pointer(device);
+  require(side.level == 0, CUDA_ERROR_INVALID_VALUE, "memory has no levels of detail");
+  require(side.pitch <= kMaxPitch && copy.width <= kMaxPitch && side.x <= kMaxPitch, CUDA_ERROR_INVALID_VALUE,
+          "a row is longer than CU_DEVICE_ATTRIBUTE_MAX_PITCH");
+  const std::size_t pitch = side.pitch != 0 ? side.pitch : side.x + copy.width;
+  const std::size_t height = side.height != 0 ? side.height : side.y + copy.height;
+  const bool rows_matter = copy.height > 1 || copy.depth > 1 || side.y > 0;
+  require(!rows_matter || side.x + copy.width <= pitch, CUDA_ERROR_INVALID_VALUE,
+          "a row of the copy reaches beyond the pitch");
+  require((copy.depth <= 1 && side.z == 0) || side.y + copy.height <= height, CUDA_ERROR_INVALID_VALUE,
+          "a slice of the copy reaches beyond the height");
+  const std::size_t slice = pitch * height;
+  std::byte* base =
+      side.type == CU_MEMORYTYPE_HOST ? static_cast<std::byte*>(const_cast<void*>(side.host)) : to_pointer(side.device);
   require(base != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
-  return {base + z * slice + y * row + x, row, slice, type == CU_MEMORYTYPE_DEVICE ? Side::device : Side::any};
+  return {base + side.z * slice + side.y * pitch + side.x, pitch, slice,
+          side.type == CU_MEMORYTYPE_DEVICE ? Side::device : Side::any};
 }
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER, whose fields have the same names.
@@ -43,10 +63,12 @@ Copy volume(const Request* request) {
   require_pointer(request, "no parameters");
   Copy copy{.width = request->WidthInBytes, .height = request->Height, .depth = request->Depth};
   if (copy.bytes() == 0) return copy;
-  const Place to = place(request->dstMemoryType, request->dstHost, request->dstDevice, request->dstPitch,
-                         request->dstHeight, request->dstXInBytes, request->dstY, request->dstZ, copy);
-  const Place from = place(request->srcMemoryType, request->srcHost, request->srcDevice, request->srcPitch,
-                           request->srcHeight, request->srcXInBytes, request->srcY, request->srcZ, copy);
+  const Place to = place({request->dstMemoryType, request->dstHost, request->dstDevice, request->dstPitch,
+                          request->dstHeight, request->dstXInBytes, request->dstY, request->dstZ, request->dstLOD},
+                         copy);
+  const Place from = place({request->srcMemoryType, request->srcHost, request->srcDevice, request->srcPitch,
+                            request->srcHeight, request->srcXInBytes, request->srcY, request->srcZ, request->srcLOD},
+                           copy);
   copy.target = to.first;
   copy.target_pitch = to.pitch;
   copy.target_slice = to.slice;
@@ -84,20 +106,22 @@ void in_stream(const Copy& request, CUstream stream, NullStream null) {
   runtime::copy_async(*find_stream(stream, null), request);
 }
 
-void require_contexts(CUcontext target, CUcontext source) {
-  find(Driver::get().handles().contexts, target, "not a context");
-  find(Driver::get().handles().contexts, source, "not a context");
+std::shared_ptr<Context> peer_context(CUcontext handle) {
+  auto context = Driver::get().handles().contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
+  return context;
 }
 
-void batch(const CUdeviceptr* targets, const CUdeviceptr* sources, const size_t* sizes, size_t count, size_t* failed,
-           CUstream stream, NullStream null) {
-  require(targets != nullptr && sources != nullptr && sizes != nullptr && count != 0, CUDA_ERROR_INVALID_VALUE,
-          "an empty batch");
-  const auto found = find_stream(stream, null);
-  for (size_t i = 0; i < count; ++i) {
-    if (failed != nullptr) *failed = i;
-    runtime::copy_async(*found, linear(targets[i], Side::any, sources[i], Side::any, sizes[i]));
-  }
+void require_contexts(CUcontext target, CUcontext source) {
+  peer_context(target);
+  peer_context(source);
+}
+
+// Between contexts, a copy without a stream comes after the work of both.
+void between_contexts(const Copy& request, CUcontext target, CUcontext source, NullStream null) {
+  for (const CUcontext handle : {target, source})
+    if (handle != nullptr) peer_context(handle)->wait_idle();
+  now(request, null);
 }
 
 constexpr Side kAny = Side::any, kDevice = Side::device;
@@ -139,13 +163,12 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyDtoDAsync_v2, _ptsz,
                               (CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream),
                               [&] { in_stream(linear(target, kDevice, source, kDevice, bytes), stream, null_stream); })
 
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyPeer, _ptds,
-                              (CUdeviceptr target, CUcontext target_context, CUdeviceptr source,
-                               CUcontext source_context, size_t bytes),
-                              [&] {
-                                require_contexts(target_context, source_context);
-                                now(linear(target, kDevice, source, kDevice, bytes), null_stream);
-                              })
+SOFTGPU_FOR_BOTH_NULL_STREAMS(
+    cuMemcpyPeer, _ptds,
+    (CUdeviceptr target, CUcontext target_context, CUdeviceptr source, CUcontext source_context, size_t bytes), [&] {
+      require_contexts(target_context, source_context);
+      between_contexts(linear(target, kDevice, source, kDevice, bytes), target_context, source_context, null_stream);
+    })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyPeerAsync, _ptsz,
                               (CUdeviceptr target, CUcontext target_context, CUdeviceptr source,
@@ -170,21 +193,12 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D* reques
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* request, CUstream stream),
                               [&] { in_stream(volume(request), stream, null_stream); })
 
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER* request),
-                              [&] { now(volume(request), null_stream); })
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER* request), [&] {
+  const Copy copy = volume(request);
+  between_contexts(copy, request->dstContext, request->srcContext, null_stream);
+})
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER* request, CUstream stream),
                               [&] { in_stream(volume(request), stream, null_stream); })
-
-// The attributes say where operands are and when they may be read; both hold anyway.
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyBatchAsync, _ptsz,
-                              (CUdeviceptr * targets, CUdeviceptr* sources, size_t* sizes, size_t count,
-                               CUmemcpyAttributes*, size_t*, size_t, size_t* failed, CUstream stream),
-                              [&] { batch(targets, sources, sizes, count, failed, stream, null_stream); })
-
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyBatchAsync_v2, _ptsz,
-                              (CUdeviceptr * targets, CUdeviceptr* sources, size_t* sizes, size_t count,
-                               CUmemcpyAttributes*, size_t*, size_t, CUstream stream),
-                              [&] { batch(targets, sources, sizes, count, nullptr, stream, null_stream); })
 
 }  // extern "C"

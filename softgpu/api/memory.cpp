@@ -78,13 +78,6 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr p
   });
 }
 
-CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned flags) {
-  return call_in_context(__func__, [&](Context& context) {
-    require_pointer(pointer);
-    *pointer = runtime::allocate_managed(context, bytes, flags);
-  });
-}
-
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(pointer);

@@ -15,37 +15,7 @@ std::shared_ptr<MemoryPool> find_pool(CUmemoryPool handle) {
   return pool;
 }
 
-CUdeviceptr allocate(MemoryPool& pool, std::size_t bytes, CUstream stream, NullStream null) {
-  const auto found = find_stream(stream, null);
-  return runtime::allocate_async(pool, bytes, *found);
-}
-
-std::shared_ptr<MemoryPool> default_pool(const CUmemLocation* location, CUmemAllocationType type) {
-  require_pointer(location, "no location");
-  Driver& driver = Driver::get();
-  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) return driver.default_managed_pool();
-  require(type == CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE, "no such type of allocation");
-  switch (location->type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return driver.device(location->id).default_pool();
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return driver.default_host_pool();
-    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for a memory pool");
-  }
-}
-
-bool on_device(const CUmemLocation* location, CUmemAllocationType type) {
-  return location != nullptr && type == CU_MEM_ALLOCATION_TYPE_PINNED && location->type == CU_MEM_LOCATION_TYPE_DEVICE;
-}
-
-void set_device_pool(CUdevice device, CUmemoryPool pool) {
-  const auto found = find_pool(pool);
-  require(found->location().type == CU_MEM_LOCATION_TYPE_DEVICE && found->location().id == device,
-          CUDA_ERROR_INVALID_VALUE, "the pool is not on this device");
-  require(found->imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE,
-          "nothing can be allocated from an imported pool");
-  Driver::get().device(device).set_current_pool(found);
-}
+runtime::CurrentPools& current_pools() { return Driver::get().pools(); }
 
 }  // namespace
 }  // namespace softgpu::api
@@ -57,13 +27,15 @@ extern "C" {
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemAllocAsync, _ptsz, (CUdeviceptr * pointer, size_t bytes, CUstream stream), [&] {
   require_pointer(pointer);
   const auto found = find_stream(stream, null_stream);
-  *pointer = allocate(*found->context().device().current_pool(), bytes, stream, null_stream);
+  *pointer =
+      runtime::allocate_async(*current_pools().current_of_device(found->context().device().ordinal()), bytes, *found);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemAllocFromPoolAsync, _ptsz,
                               (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream), [&] {
                                 require_pointer(pointer);
-                                *pointer = allocate(*find_pool(pool), bytes, stream, null_stream);
+                                const auto found = find_stream(stream, null_stream);
+                                *pointer = runtime::allocate_async(*find_pool(pool), bytes, *found);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemFreeAsync, _ptsz, (CUdeviceptr pointer, CUstream stream), [&] {
@@ -86,11 +58,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return call(__func__, [&] {
     const auto found = find_pool(pool);
     require(!found->is_default(), CUDA_ERROR_INVALID_VALUE, "a default pool can't be destroyed");
-    Driver& driver = Driver::get();
-    for (int i = 0; i < driver.device_count(); ++i)
-      if (driver.device(i).current_pool() == found) driver.device(i).set_current_pool(driver.device(i).default_pool());
-    driver.handles().pools.remove(pool);
-    found->trim(0);
+    current_pools().forget(*found);
+    Driver::get().handles().pools.remove(pool);
+    found->retire();
   });
 }
 
@@ -131,41 +101,41 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLo
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   return call(__func__, [&] {
     require_pointer(pool);
-    *pool = Driver::get().device(device).default_pool()->handle();
+    *pool = current_pools().default_of_device(device)->handle();
   });
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
   return call(__func__, [&] {
     require_pointer(pool);
-    *pool = Driver::get().device(device).current_pool()->handle();
+    *pool = current_pools().current_of_device(device)->handle();
   });
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-  return call(__func__, [&] { set_device_pool(device, pool); });
+  return call(__func__, [&] { current_pools().set_current_of_device(device, find_pool(pool)); });
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
   return call(__func__, [&] {
     require_pointer(pool);
-    *pool = default_pool(location, type)->handle();
+    require_pointer(location, "no location");
+    *pool = current_pools().default_of(*location, type)->handle();
   });
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
   return call(__func__, [&] {
     require_pointer(pool);
-    const auto found =
-        on_device(location, type) ? Driver::get().device(location->id).current_pool() : default_pool(location, type);
-    *pool = found->handle();
+    require_pointer(location, "no location");
+    *pool = current_pools().current(*location, type)->handle();
   });
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
   return call(__func__, [&] {
-    require(on_device(location, type), CUDA_ERROR_NOT_SUPPORTED, "softgpu has one pool for each location but a device");
-    set_device_pool(location->id, pool);
+    require_pointer(location, "no location");
+    current_pools().set_current(*location, type, find_pool(pool));
   });
 }
 

@@ -177,15 +177,6 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamCopyAttributes, _ptsz, (CUstream target, C
   find_stream(source, null_stream);
 })
 
-// Managed memory is the host's: it is always attached to everything.
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr pointer, size_t, unsigned),
-                              [&] {
-                                find_stream(stream, null_stream);
-                                const auto found = Driver::get().allocations().find(runtime::to_pointer(pointer));
-                                require(found && found->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE,
-                                        "not managed memory");
-                              })
-
 // Streams are never captured: there are no graphs yet.
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status), [&] {
   find_stream(stream, null_stream);

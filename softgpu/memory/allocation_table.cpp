@@ -45,7 +45,9 @@ std::optional<AllocationTable::Extent> AllocationTable::extent(const void* point
   for (auto last = it, next = std::next(it); next != allocations_.end() && continues(last->second, next->second);
        last = next++)
     end = next->first + 1;
-  return Extent{it->second.kind, it->second.access, static_cast<std::size_t>(end - address(pointer))};
+  const Allocation& allocation = it->second;
+  return Extent{allocation.kind, allocation.access, static_cast<std::size_t>(end - address(pointer)), allocation.device,
+                allocation.pool != nullptr};
 }
 
 bool AllocationTable::any_in(const void* base, std::size_t size) const {

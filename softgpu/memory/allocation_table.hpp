@@ -64,6 +64,8 @@ class AllocationTable {
     Kind kind;
     Access access;
     std::size_t bytes;
+    int device;
+    bool pooled;  // stream-ordered memory: who may use it is the pool's affair
   };
   std::optional<Extent> extent(const void* pointer) const;
   bool any_in(const void* base, std::size_t size) const;

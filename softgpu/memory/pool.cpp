@@ -1,7 +1,9 @@
 #include "softgpu/memory/pool.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace softgpu::memory {
 namespace {
@@ -16,20 +18,14 @@ Pool::Pool(std::shared_ptr<Heap> heap, std::size_t limit) : heap_(std::move(heap
 Pool::~Pool() {
   for (const auto& [base, bytes] : in_use_) heap_->release(base, bytes);
   for (const auto& [bytes, base] : available_) heap_->release(base, bytes);
-  for (const auto& [ticket, waiting] : waiting_) heap_->release(waiting.block.base, waiting.block.bytes);
+  for (const auto& [ticket, freed] : freed_) heap_->release(freed.block.base, freed.block.bytes);
 }
 
-std::byte* Pool::allocate(std::size_t bytes, Stream stream) {
+std::byte* Pool::allocate(std::size_t bytes, Client& client) {
   const std::size_t wanted = round_up(bytes, kPageBytes);
   if (wanted < bytes) throw OutOfMemory();
   const std::scoped_lock lock(mutex_);
-  Block block = take_reusable(wanted, stream);
-  if (block.base == nullptr) {
-    if (limit_ != 0 && wanted > limit_ - std::min<std::size_t>(limit_, usage_.reserved)) throw OutOfMemory();
-    block = {heap_->allocate(wanted), wanted};
-    usage_.reserved += wanted;
-    usage_.reserved_high = std::max(usage_.reserved_high, usage_.reserved);
-  }
+  const Block block = find_block(wanted, client);
   in_use_.emplace(block.base, block.bytes);
   usage_.used += block.bytes;
   usage_.used_high = std::max(usage_.used_high, usage_.used);
@@ -46,21 +42,82 @@ void Pool::adopt(std::byte* base, std::size_t bytes) {
   usage_.used_high = std::max(usage_.used_high, usage_.used);
 }
 
-Pool::Block Pool::take_reusable(std::size_t bytes, Stream stream) {
-  const auto mine = waiting_by_stream_.lower_bound({stream, bytes});
-  if (mine != waiting_by_stream_.end() && mine->first.first == stream && mine->first.second <= largest_fit(bytes)) {
-    const auto oldest = mine->second.begin();
-    const Block block = oldest->second;
-    waiting_.erase(oldest->first);
-    mine->second.erase(oldest);
-    if (mine->second.empty()) waiting_by_stream_.erase(mine);
+Pool::Block Pool::find_block(std::size_t bytes, Client& client) {
+  if (const Block own = take_own(bytes, client.stream()); own.base != nullptr) return own;
+  if (const Block block = take_available(bytes); block.base != nullptr) return block;
+  if (const Block block = take_freed(bytes, client); block.base != nullptr) return block;
+  try {
+    return grow(bytes);
+  } catch (const OutOfMemory&) {
+    // Perhaps there is enough, in blocks of other sizes.
+    promote_reached();
+    trim_locked(0);
+  }
+  try {
+    return grow(bytes);
+  } catch (const OutOfMemory&) {
+    if (!rules_.internal_dependencies) throw;
+    const Block block = take_by_waiting(bytes, client);
+    if (block.base == nullptr) throw;
     return block;
   }
+}
+
+Pool::Block Pool::take_own(std::size_t bytes, Stream stream) {
+  const auto mine = freed_by_stream_.lower_bound({stream, bytes});
+  if (mine == freed_by_stream_.end() || mine->first.first != stream || mine->first.second > largest_fit(bytes))
+    return {};
+  return take_freed_block(mine->second.begin()->first);
+}
+
+Pool::Block Pool::take_available(std::size_t bytes) {
   const auto any = available_.lower_bound(bytes);
   if (any == available_.end() || any->first > largest_fit(bytes)) return {};
   const Block block{any->second, any->first};
   available_.erase(any);
   return block;
+}
+
+// Freed by another stream, and of use to this one.
+Pool::Block Pool::take_freed(std::size_t bytes, const Client& client) {
+  if (!rules_.opportunistic && !rules_.follow_event_dependencies) return {};
+  for (auto it = freed_by_size_.lower_bound({bytes, 0});
+       it != freed_by_size_.end() && it->first.first <= largest_fit(bytes); ++it) {
+    const Freed& freed = *it->second;
+    const bool usable =
+        (rules_.opportunistic && freed.reached) || (rules_.follow_event_dependencies && freed.position != kUnplaced &&
+                                                    client.comes_after(freed.stream, freed.position));
+    if (usable) return take_freed_block(it->first.second);
+  }
+  return {};
+}
+
+// The smallest that is large enough: there is no other memory, so that nothing is too large.
+Pool::Block Pool::take_by_waiting(std::size_t bytes, Client& client) {
+  for (auto it = freed_by_size_.lower_bound({bytes, 0}); it != freed_by_size_.end(); ++it) {
+    void* const free = it->second->free;
+    if (free == nullptr) continue;
+    client.wait_for(free);
+    return take_freed_block(it->first.second);
+  }
+  return {};
+}
+
+Pool::Block Pool::grow(std::size_t bytes) {
+  if (limit_ != 0 && bytes > limit_ - std::min<std::size_t>(limit_, usage_.reserved)) throw OutOfMemory();
+  const Block block{heap_->allocate(bytes), bytes};
+  usage_.reserved += bytes;
+  usage_.reserved_high = std::max(usage_.reserved_high, usage_.reserved);
+  return block;
+}
+
+Pool::Block Pool::take_freed_block(Ticket ticket) {
+  const Freed freed = freed_.extract(ticket).mapped();
+  const auto of_stream = freed_by_stream_.find({freed.stream, freed.block.bytes});
+  of_stream->second.erase(ticket);
+  if (of_stream->second.empty()) freed_by_stream_.erase(of_stream);
+  freed_by_size_.erase({freed.block.bytes, ticket});
+  return freed.block;
 }
 
 Pool::Block Pool::take_block_in_use(std::byte* base) {
@@ -75,20 +132,26 @@ Pool::Ticket Pool::free(std::byte* base, Stream stream) {
   const Block block = take_block_in_use(base);
   const Ticket ticket = next_ticket_++;
   if (block.base == nullptr) return ticket;
-  waiting_.emplace(ticket, Waiting{block, stream});
-  waiting_by_stream_[{stream, block.bytes}].emplace(ticket, block);
+  const auto [it, added] = freed_.emplace(ticket, Freed{.block = block, .stream = stream});
+  freed_by_stream_[{stream, block.bytes}].emplace(ticket, block.base);
+  freed_by_size_.emplace(std::pair(block.bytes, ticket), &it->second);
   return ticket;
+}
+
+void Pool::place(Ticket ticket, Position position, void* free) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = freed_.find(ticket);
+  if (it == freed_.end()) return;  // used again in the meantime
+  it->second.position = position;
+  it->second.free = free;
 }
 
 void Pool::reached(Ticket ticket) {
   const std::scoped_lock lock(mutex_);
-  const auto node = waiting_.extract(ticket);
-  if (node.empty()) return;  // used again in the meantime
-  const auto& [block, stream] = node.mapped();
-  const auto of_stream = waiting_by_stream_.find({stream, block.bytes});
-  of_stream->second.erase(ticket);
-  if (of_stream->second.empty()) waiting_by_stream_.erase(of_stream);
-  make_available(block);
+  const auto it = freed_.find(ticket);
+  if (it == freed_.end()) return;  // used again in the meantime
+  it->second.reached = true;
+  if (retired_) make_available(take_freed_block(ticket));
 }
 
 void Pool::free_now(std::byte* base) {
@@ -97,19 +160,61 @@ void Pool::free_now(std::byte* base) {
   if (block.base != nullptr) make_available(block);
 }
 
-void Pool::make_available(Block block) { available_.emplace(block.bytes, block.base); }
+void Pool::make_available(Block block) {
+  if (retired_)
+    release(block);
+  else
+    available_.emplace(block.bytes, block.base);
+}
+
+void Pool::release(Block block) {
+  heap_->release(block.base, block.bytes);
+  usage_.reserved -= block.bytes;
+}
+
+void Pool::promote_reached() {
+  std::vector<Ticket> reached;
+  for (const auto& [ticket, freed] : freed_)
+    if (freed.reached) reached.push_back(ticket);
+  for (const Ticket ticket : reached) make_available(take_freed_block(ticket));
+}
+
+void Pool::synchronized() {
+  const std::scoped_lock lock(mutex_);
+  promote_reached();
+}
 
 void Pool::trim(std::size_t bytes_to_keep) {
   const std::scoped_lock lock(mutex_);
-  while (usage_.reserved > bytes_to_keep && !available_.empty()) {
-    const auto largest = std::prev(available_.end());
-    heap_->release(largest->second, largest->first);
-    usage_.reserved -= largest->first;
-    available_.erase(largest);
+  promote_reached();
+  trim_locked(bytes_to_keep);
+}
+
+void Pool::trim_to_threshold() {
+  const std::scoped_lock lock(mutex_);
+  promote_reached();
+  while (usage_.reserved > release_threshold_ && !available_.empty()) release_available(std::prev(available_.end()));
+}
+
+// From the largest down, each that can go.
+void Pool::trim_locked(std::size_t bytes_to_keep) {
+  for (auto it = available_.end(); it != available_.begin() && usage_.reserved > bytes_to_keep;) {
+    --it;
+    if (usage_.reserved - it->first >= bytes_to_keep) it = release_available(it);
   }
 }
 
-void Pool::trim_to_threshold() { trim(release_threshold()); }
+Pool::Available::iterator Pool::release_available(Available::iterator block) {
+  release({block->second, block->first});
+  return available_.erase(block);
+}
+
+void Pool::retire() {
+  const std::scoped_lock lock(mutex_);
+  retired_ = true;
+  promote_reached();
+  trim_locked(0);
+}
 
 std::uint64_t Pool::release_threshold() const {
   const std::scoped_lock lock(mutex_);
@@ -119,6 +224,16 @@ std::uint64_t Pool::release_threshold() const {
 void Pool::set_release_threshold(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   release_threshold_ = bytes;
+}
+
+ReuseRules Pool::reuse_rules() const {
+  const std::scoped_lock lock(mutex_);
+  return rules_;
+}
+
+void Pool::set_reuse_rule(bool ReuseRules::* rule, bool value) {
+  const std::scoped_lock lock(mutex_);
+  rules_.*rule = value;
 }
 
 PoolUsage Pool::usage() const {

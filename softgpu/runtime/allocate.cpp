@@ -19,7 +19,7 @@ memory::Heap& heap_of(memory::Kind kind, int device) {
 std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags) {
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const int device = context.device().ordinal();
-  std::byte* base = heap_of(kind, device).allocate(bytes);
+  std::byte* base = with_reclaiming([&] { return heap_of(kind, device).allocate(bytes); });
   Driver::get().allocations().insert(
       {.base = base, .size = bytes, .kind = kind, .device = device, .flags = flags, .context = context.id()});
   return base;
@@ -61,6 +61,8 @@ void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
 }
 
 void release(const memory::Allocation& allocation) {
+  if (allocation.kind == memory::Kind::registered) return;
+  if (allocation.kind == memory::Kind::managed) Driver::get().managed_pages().forget(allocation.base, allocation.size);
   if (allocation.pool)
     allocation.pool->free_now(allocation.base);
   else

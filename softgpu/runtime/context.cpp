@@ -5,6 +5,7 @@
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/event.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 #include "softgpu/runtime/module.hpp"
 #include "softgpu/runtime/thread_storage.hpp"
@@ -74,11 +75,7 @@ void Context::destroy(bool cancel) {
   driver.handles().streams.remove_if(mine);
   driver.handles().events.remove_if(mine);
   unload_modules(*this);
-  driver.allocations().erase_context(id_, [&](const memory::Allocation& allocation) {
-    if (allocation.kind == memory::Kind::registered) return;
-    const bool on_device = allocation.kind == memory::Kind::device;
-    (on_device ? device_.heap() : driver.host_heap())->release(allocation.base, allocation.size);
-  });
+  driver.allocations().erase_context(id_, release);
 }
 
 std::shared_ptr<Stream> Context::per_thread_stream() {
@@ -95,7 +92,7 @@ void Context::wait_idle() {
   // One at a time, because the list can't be held while waiting. New work may be added by other threads; what was
   // there when the call was made is what counts.
   std::vector<OpRef> pending;
-  streams_.for_each_tail([&](Op& op, StreamKind) { pending.emplace_back(&op); });
+  streams_.for_each_tail([&](Op& op, auto...) { pending.emplace_back(&op); });
   for (const OpRef& op : pending) wait_for(op->done_flag(), nullptr);
 }
 

@@ -2,7 +2,10 @@
 #include <optional>
 #include <vector>
 
+#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/location.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory_pool.hpp"
 #include "softgpu/runtime/stream_work.hpp"
 
 namespace softgpu::runtime {
@@ -15,8 +18,18 @@ std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::
 
 enum class Residence { pageable, pinned, device };
 
+// Stream-ordered memory of another device is out of reach unless its pool says otherwise. That of cuMemAlloc is not:
+// the driver copies it by way of the host.
+void require_access(const std::byte* pointer, const Device& device) {
+  const auto found = Driver::get().allocations().find(pointer);
+  if (!found || found->pool == nullptr) return;
+  const CUmemLocation location = location_of_device(device.ordinal());
+  require(static_cast<MemoryPool&>(*found->pool).access(location) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+          CUDA_ERROR_INVALID_VALUE, "the stream's device has no access to the memory pool (cuMemPoolSetAccess)");
+}
+
 // Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
-Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed) {
+Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed, const Device& device) {
   Driver& driver = Driver::get();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
   const auto extent = driver.allocations().extent(pointer);
@@ -28,6 +41,8 @@ Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::
   require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
   require(extent->access >= needed, CUDA_ERROR_INVALID_VALUE, "the program has not given access to the memory");
   using memory::Kind;
+  if (extent->pooled && extent->kind == Kind::device && extent->device != device.ordinal())
+    require_access(pointer, device);
   return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
 }
 
@@ -35,13 +50,14 @@ struct Residences {
   Residence target, source;
 };
 
-Residences check(const Copy& copy) {
+Residences check(const Copy& copy, const Stream& stream) {
   require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
           CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
+  const Device& device = stream.context().device();
   return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
-                copy.target_side, memory::Access::read_write),
+                copy.target_side, memory::Access::read_write, device),
           check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
-                copy.source_side, memory::Access::read)};
+                copy.source_side, memory::Access::read, device)};
 }
 
 void perform(const Copy& copy) {
@@ -51,21 +67,26 @@ void perform(const Copy& copy) {
                    copy.source + z * copy.source_slice + y * copy.source_pitch, copy.width);
 }
 
-// The source's rows one after the other in memory of its own, to be copied from there.
+// A copy whose source has been read: its rows lie one after the other in memory of its own.
+struct Staged {
+  explicit Staged(const Copy& original) : rest(original), stage(original.bytes()) {
+    Copy in = original;
+    in.target = stage.data();
+    rest.source_pitch = in.target_pitch = original.width;
+    rest.source_slice = in.target_slice = original.width * original.height;
+    perform(in);
+  }
+  void finish() {
+    rest.source = stage.data();
+    perform(rest);
+  }
+
+  Copy rest;
+  std::vector<std::byte> stage;
+};
+
 void copy_staged(Stream& stream, const Copy& original) {
-  std::vector<std::byte> stage(original.bytes());
-  Copy in = original;
-  in.target = stage.data();
-  in.target_pitch = original.width;
-  in.target_slice = original.width * original.height;
-  perform(in);
-  Copy out = original;
-  out.source_pitch = in.target_pitch;
-  out.source_slice = in.target_slice;
-  enqueue_work(stream, original.bytes(), [out, stage = std::move(stage)]() mutable {
-    out.source = stage.data();
-    perform(out);
-  });
+  enqueue_work(stream, original.bytes(), [staged = Staged(original)]() mutable { staged.finish(); });
 }
 
 template <typename T>
@@ -85,13 +106,13 @@ void perform(const Fill& fill) {
 
 void copy(Stream& stream, const Copy& copy) {
   if (copy.bytes() == 0) return;
-  check(copy);
+  check(copy, stream);
   work_in_turn(stream, [&] { perform(copy); });
 }
 
 void copy_async(Stream& stream, const Copy& request) {
   if (request.bytes() == 0) return;
-  const auto [target, source] = check(request);
+  const auto [target, source] = check(request, stream);
   const bool between_hosts = target != Residence::device && source != Residence::device;
   if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
     work_in_turn(stream, [&] { perform(request); });
@@ -103,6 +124,25 @@ void copy_async(Stream& stream, const Copy& request) {
     work_in_turn(stream, [&] { perform(request); });
 }
 
+void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (failed != nullptr) *failed = i;
+    if (batch[i].copy.bytes() != 0) check(batch[i].copy, stream);
+  }
+  std::vector<Copy> copies;
+  std::vector<Staged> staged;
+  std::size_t bytes = 0;
+  for (const auto& [copy, access] : batch) {
+    if (copy.bytes() == 0) continue;
+    bytes += copy.bytes();
+    access == SourceAccess::during_call ? static_cast<void>(staged.emplace_back(copy)) : copies.push_back(copy);
+  }
+  enqueue_work(stream, bytes, [copies = std::move(copies), staged = std::move(staged)]() mutable {
+    for (const Copy& copy : copies) perform(copy);
+    for (Staged& copy : staged) copy.finish();
+  });
+}
+
 void fill_async(Stream& stream, const Fill& fill) {
   if (fill.bytes() == 0) return;
   require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
@@ -110,7 +150,7 @@ void fill_async(Stream& stream, const Fill& fill) {
   require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
           CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
   check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device,
-        memory::Access::read_write);
+        memory::Access::read_write, stream.context().device());
   enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
 }
 

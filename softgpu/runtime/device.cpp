@@ -7,7 +7,6 @@
 #include "softgpu/runtime/config.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -25,14 +24,6 @@ std::string processor_name() {
   return "CPU";
 }
 
-CUmemPoolProps device_pool_properties(int ordinal) {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = ordinal;
-  return properties;
-}
-
 }  // namespace
 
 Device::Device(int ordinal, const Config& config, unsigned workers, memory::AddressSpace& space)
@@ -41,11 +32,7 @@ Device::Device(int ordinal, const Config& config, unsigned workers, memory::Addr
       profile_(profile_of(config.compute_capability)),
       multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : workers)),
       name_("Cuprum softgpu (" + processor_name() + ")"),
-      heap_(std::make_shared<memory::Heap>(space, config.memory)),
-      default_pool_(std::make_shared<MemoryPool>(heap_, device_pool_properties(ordinal))),
-      current_pool_(default_pool_) {
-  default_pool_->mark_default();
-}
+      heap_(std::make_shared<memory::Heap>(space, config.memory)) {}
 
 // Stable for a machine's n-th device, and a version 8 UUID, so that it is nobody else's.
 CUuuid Device::uuid() const {
@@ -62,16 +49,6 @@ std::string Device::pci_bus_id() const {
   char text[32];
   std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(ordinal_ + 1));
   return text;
-}
-
-std::shared_ptr<MemoryPool> Device::current_pool() const {
-  const std::scoped_lock lock(mutex_);
-  return current_pool_;
-}
-
-void Device::set_current_pool(std::shared_ptr<MemoryPool> pool) {
-  const std::scoped_lock lock(mutex_);
-  current_pool_ = std::move(pool);
 }
 
 CUcontext Device::retain_primary() {

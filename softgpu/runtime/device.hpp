@@ -14,7 +14,6 @@
 namespace softgpu::runtime {
 
 class Context;
-class MemoryPool;
 struct Config;
 
 // Thread-safe.
@@ -33,9 +32,6 @@ class Device {
   std::optional<int> attribute(CUdevice_attribute attribute) const;
 
   const std::shared_ptr<memory::Heap>& heap() const { return heap_; }
-  const std::shared_ptr<MemoryPool>& default_pool() const { return default_pool_; }
-  std::shared_ptr<MemoryPool> current_pool() const;
-  void set_current_pool(std::shared_ptr<MemoryPool> pool);
 
   // The primary context keeps its handle for the life of the process; it is there from the
   // first retain to the last release, or to a reset.
@@ -55,10 +51,8 @@ class Device {
   const int multiprocessors_;
   const std::string name_;
   const std::shared_ptr<memory::Heap> heap_;
-  const std::shared_ptr<MemoryPool> default_pool_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<MemoryPool> current_pool_;
   CUcontext primary_ = nullptr;
   unsigned primary_flags_ = CU_CTX_SCHED_AUTO;
   unsigned primary_uses_ = 0;

@@ -52,13 +52,6 @@ jit::CacheOptions cache_options(const Config& config) {
   return options;
 }
 
-CUmemPoolProps host_pool_properties(CUmemAllocationType type, CUmemLocationType location) {
-  CUmemPoolProps properties{};
-  properties.allocType = type;
-  properties.location.type = location;
-  return properties;
-}
-
 struct Settings {
   Config config;
   bool valid = true;
@@ -87,19 +80,8 @@ Driver::Driver(Config config)
       pool_({.workers = config_.workers}),
       object_cache_(std::make_shared<jit::ObjectCache>(cache_options(config_))) {
   host_heap_ = std::make_shared<memory::Heap>(space_, memory::Heap::kUnlimited);
-  const auto add_default = [this](std::shared_ptr<MemoryPool> pool) {
-    pool->mark_default();
-    pool->set_handle(handles_.pools.add(pool));
-    return pool;
-  };
-  default_host_pool_ = add_default(std::make_shared<MemoryPool>(
-      host_heap_, host_pool_properties(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST)));
-  default_managed_pool_ = add_default(std::make_shared<MemoryPool>(
-      host_heap_, host_pool_properties(CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_NONE)));
-  for (unsigned i = 0; i < config_.devices; ++i) {
+  for (unsigned i = 0; i < config_.devices; ++i)
     devices_.push_back(std::make_unique<Device>(static_cast<int>(i), config_, pool_.workers(), space_));
-    add_default(devices_.back()->default_pool());
-  }
 }
 
 CUresult Driver::initialize() {

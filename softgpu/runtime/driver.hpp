@@ -12,8 +12,10 @@
 #include "softgpu/memory/allocation_table.hpp"
 #include "softgpu/memory/heap.hpp"
 #include "softgpu/runtime/config.hpp"
+#include "softgpu/runtime/current_pools.hpp"
 #include "softgpu/runtime/handles.hpp"
 #include "softgpu/runtime/host_functions.hpp"
+#include "softgpu/runtime/managed_memory.hpp"
 #include "softgpu/runtime/virtual_memory.hpp"
 
 namespace softgpu::runtime {
@@ -59,6 +61,7 @@ class Driver {
   memory::AddressSpace& address_space() { return space_; }
   memory::AllocationTable& allocations() { return allocations_; }
   VirtualMemory& virtual_memory() { return virtual_memory_; }
+  ManagedPages& managed_pages() { return managed_pages_; }
   Handles& handles() { return handles_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
@@ -67,8 +70,7 @@ class Driver {
   const std::shared_ptr<jit::ObjectCache>& object_cache() const { return object_cache_; }
 
   const std::shared_ptr<memory::Heap>& host_heap() const { return host_heap_; }
-  const std::shared_ptr<MemoryPool>& default_host_pool() const { return default_host_pool_; }
-  const std::shared_ptr<MemoryPool>& default_managed_pool() const { return default_managed_pool_; }
+  CurrentPools& pools() { return pools_; }
 
  private:
   explicit Driver(Config config);
@@ -77,12 +79,13 @@ class Driver {
   memory::AddressSpace space_;
   memory::AllocationTable allocations_;
   VirtualMemory virtual_memory_;
+  ManagedPages managed_pages_;
   exec::Pool pool_;
   HostFunctions host_functions_;
   Handles handles_;
   const std::shared_ptr<jit::ObjectCache> object_cache_;
   std::shared_ptr<memory::Heap> host_heap_;
-  std::shared_ptr<MemoryPool> default_host_pool_, default_managed_pool_;
+  CurrentPools pools_;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

@@ -22,7 +22,8 @@ void Event::record(Stream& stream) {
 
 void Event::make_wait(Stream& stream) const {
   const OpRef op = point().op;
-  if (!op || op->done()) return;
+  if (!op) return;
+  if (op->done()) return stream.follow(*op);
   const OpRef join(new MarkerOp);
   stream.enqueue(*join, &*op);
 }

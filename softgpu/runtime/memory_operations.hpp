@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
 
@@ -23,7 +24,7 @@ void* allocate_host(Context& context, std::size_t bytes, unsigned flags);
 // Wait for what is under way, which may use the memory.
 void free_device(CUdeviceptr pointer);
 void free_host(void* pointer);
-// Gives the memory back at once.
+// Gives the memory back at once; registered memory is the program's.
 void release(const memory::Allocation& allocation);
 
 void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags);
@@ -47,6 +48,20 @@ struct Copy {
 void copy(Stream& stream, const Copy& copy);
 // Returns at once, except as CUDA says: when pageable host memory would have to stay untouched until the copy's turn.
 void copy_async(Stream& stream, const Copy& copy);
+
+// When a batched copy may read its source.
+enum class SourceAccess {
+  in_stream,    // when it is the copy's turn
+  during_call,  // before copy_batch() returns, whatever the stream still has to do
+  any_time,     // from the call on
+};
+struct BatchedCopy {
+  Copy copy;
+  SourceAccess access = SourceAccess::in_stream;
+};
+// Checks all of them, then enqueues them as one; returns at once, whatever kind of memory it is. `failed`, unless null,
+// is the index of the copy that could not be.
+void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed);
 
 // `width` elements of `element_bytes` (1, 2 or 4) in each of `height` rows.
 struct Fill {

@@ -7,6 +7,7 @@
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/location.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/pool_sharing.hpp"
 
@@ -30,6 +31,23 @@ class FreeOp final : public Op {
  private:
   std::shared_ptr<memory::Pool> pool_;
   const memory::Pool::Ticket ticket_;
+};
+
+// What a pool asks of the stream that allocates.
+class StreamClient final : public memory::Pool::Client {
+ public:
+  explicit StreamClient(const Stream& stream) : stream_(stream) {}
+  memory::Pool::Stream stream() const override { return stream_.id(); }
+  bool comes_after(memory::Pool::Stream other, memory::Pool::Position position) const override {
+    return stream_.comes_after(other, position);
+  }
+  void wait_for(void* free) override { awaited_ = OpRef(static_cast<Op*>(free)); }
+
+  const OpRef& awaited() const { return awaited_; }
+
+ private:
+  const Stream& stream_;
+  OpRef awaited_;
 };
 
 class ReleaseOp final : public Op {
@@ -62,11 +80,11 @@ memory::Kind MemoryPool::kind() const {
 
 void MemoryPool::get_attribute(CUmemPool_attribute attribute, void* value) const {
   const auto number = [value](std::uint64_t n) { *static_cast<cuuint64_t*>(value) = n; };
-  const auto flag = [value](int n) { *static_cast<int*>(value) = n; };
+  const auto flag = [value](bool set) { *static_cast<int*>(value) = set ? 1 : 0; };
   switch (attribute) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: return flag(follow_event_dependencies_);
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return flag(allow_opportunistic_);
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return flag(allow_internal_dependencies_);
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: return flag(reuse_rules().follow_event_dependencies);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return flag(reuse_rules().opportunistic);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return flag(reuse_rules().internal_dependencies);
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return number(release_threshold());
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return number(usage().reserved);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return number(usage().reserved_high);
@@ -78,14 +96,17 @@ void MemoryPool::get_attribute(CUmemPool_attribute attribute, void* value) const
 
 void MemoryPool::set_attribute(CUmemPool_attribute attribute, const void* value) {
   const auto number = [value] { return *static_cast<const cuuint64_t*>(value); };
-  const auto flag = [value] { return *static_cast<const int*>(value) != 0 ? 1 : 0; };
+  const auto set_rule = [&](bool memory::ReuseRules::* rule) {
+    set_reuse_rule(rule, *static_cast<const int*>(value) != 0);
+  };
   const auto require_zero = [&] {
     require(number() == 0, CUDA_ERROR_INVALID_VALUE, "a high-water mark can be set to 0 only");
   };
   switch (attribute) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: follow_event_dependencies_ = flag(); return;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: allow_opportunistic_ = flag(); return;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: allow_internal_dependencies_ = flag(); return;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      return set_rule(&memory::ReuseRules::follow_event_dependencies);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return set_rule(&memory::ReuseRules::opportunistic);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return set_rule(&memory::ReuseRules::internal_dependencies);
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: set_release_threshold(number()); return;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
       require_zero();
@@ -126,7 +147,12 @@ CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) {
   require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
   bytes = std::max<std::size_t>(bytes, 1);
-  std::byte* base = pool.allocate(bytes, stream.id());
+  StreamClient client(stream);
+  std::byte* base = with_reclaiming([&] { return pool.allocate(bytes, client); });
+  if (client.awaited()) {
+    const OpRef join(new MarkerOp);
+    stream.enqueue(*join, &*client.awaited());
+  }
   memory::Allocation allocation{.base = base,
                                 .size = bytes,
                                 .kind = pool.kind(),
@@ -134,6 +160,9 @@ CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) 
                                 .pool = pool.shared_from_this(),
                                 .handle_types = pool.handle_types()};
   if (pool.location().type == CU_MEM_LOCATION_TYPE_DEVICE) allocation.device = pool.location().id;
+  if (allocation.kind == memory::Kind::managed)
+    Driver::get().managed_pages().update(
+        base, bytes, [&](PageAdvice& page) { page = {.preferred = pool.location(), .last_prefetch = {}}; });
   Driver::get().allocations().insert(std::move(allocation));
   return reinterpret_cast<CUdeviceptr>(base);
 }
@@ -145,12 +174,15 @@ void free_async(CUdeviceptr pointer, Stream& stream) {
       allocation && allocation->kind != memory::Kind::registered && allocation->freed_by == memory::FreedBy::freeing,
       CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
   require(allocations.erase(allocation->base).has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
-  OpRef op;
-  if (const auto& pool = allocation->pool)
-    op = OpRef(new FreeOp(pool, pool->free(allocation->base, stream.id())));
-  else
-    op = OpRef(new ReleaseOp(*std::move(allocation)));
-  stream.enqueue(*op);
+  if (const auto& pool = allocation->pool) {
+    const memory::Pool::Ticket ticket = pool->free(allocation->base, stream.id());
+    const OpRef op(new FreeOp(pool, ticket));
+    const std::uint64_t position = stream.enqueue(*op);
+    pool->place(ticket, position, &*op);
+  } else {
+    const OpRef op(new ReleaseOp(*std::move(allocation)));
+    stream.enqueue(*op);
+  }
 }
 
 void trim_pools() {
@@ -158,21 +190,27 @@ void trim_pools() {
   for (const auto& pool : Driver::get().handles().pools.all()) pool->trim_to_threshold();
 }
 
+void reclaim_pool_memory() {
+  for (const auto& pool : Driver::get().handles().pools.all()) pool->trim(0);
+}
+
 std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties) {
+  CUmemPoolProps checked = properties;
+  checked.location = pool_location(properties.location, properties.allocType);
   Driver& driver = Driver::get();
-  const auto make = [&](const std::shared_ptr<memory::Heap>& heap) {
-    return std::make_shared<MemoryPool>(shareable_heap(heap, properties), properties);
-  };
-  if (properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) return make(driver.host_heap());
-  require(properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE,
+  const bool on_device =
+      checked.allocType == CU_MEM_ALLOCATION_TYPE_PINNED && checked.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  const auto& heap = on_device ? driver.device(checked.location.id).heap() : driver.host_heap();
+  return std::make_shared<MemoryPool>(shareable_heap(heap, checked), checked);
+}
+
+CUmemLocation pool_location(const CUmemLocation& location, CUmemAllocationType type) {
+  require(type == CU_MEM_ALLOCATION_TYPE_PINNED || type == CU_MEM_ALLOCATION_TYPE_MANAGED, CUDA_ERROR_INVALID_VALUE,
           "no such type of allocation");
-  switch (properties.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return make(driver.device(properties.location.id).heap());
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return make(driver.host_heap());
-    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for a memory pool");
-  }
+  if (location.type == CU_MEM_LOCATION_TYPE_NONE && type == CU_MEM_ALLOCATION_TYPE_MANAGED) return {};
+  require(location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CUDA_ERROR_INVALID_VALUE,
+          "a pool is on a certain node of host memory, or on none");
+  return checked_location(location);
 }
 
 }  // namespace softgpu::runtime

@@ -3,7 +3,6 @@
 
 #include <cuda.h>
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +13,6 @@
 
 namespace softgpu::runtime {
 
-class Device;
 class Stream;
 
 class MemoryPool final : public memory::Pool, public std::enable_shared_from_this<MemoryPool> {
@@ -39,7 +37,7 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   void get_attribute(CUmemPool_attribute attribute, void* value) const;
   void set_attribute(CUmemPool_attribute attribute, const void* value);
 
-  // Who may use its memory. Everybody can, as it happens; programs that ask get what they set.
+  // Who may use its memory. Copies are held to it; kernels can use all memory.
   void set_access(const CUmemLocation& location, CUmemAccess_flags flags);
   CUmemAccess_flags access(const CUmemLocation& location) const;
 
@@ -52,16 +50,30 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   bool is_default_ = false;
   mutable std::mutex access_mutex_;
   std::map<int, CUmemAccess_flags> device_access_;  // of devices other than its own
-  // Hints to a driver that could reuse more than the rules of memory::Pool allow; kept and reported.
-  std::atomic<int> follow_event_dependencies_{1}, allow_opportunistic_{1}, allow_internal_dependencies_{1};
 };
 
 // Stream-ordered allocation: usable in `stream` from here on. No bytes at all get an address, too.
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream);
 // Frees stream-ordered memory and also that of cuMemAlloc when `stream` gets there.
 void free_async(CUdeviceptr pointer, Stream& stream);
-// Gives free memory above the thresholds back, after a synchronisation.
+// After a host thread has synchronised: what was freed before is free for all, and goes back above the thresholds.
 void trim_pools();
+// Gives back what no pool needs, for somebody who needs it more.
+void reclaim_pool_memory();
+
+// Calls allocate(); when there is no memory, once more after taking back what pools hold but don't use.
+template <typename Allocate>
+auto with_reclaiming(Allocate&& allocate) {
+  try {
+    return allocate();
+  } catch (const memory::OutOfMemory&) {
+    reclaim_pool_memory();
+    return allocate();
+  }
+}
+
+// Where a pool can be: checked_location(), but no node without a number; for managed memory also nowhere in particular.
+CUmemLocation pool_location(const CUmemLocation& location, CUmemAllocationType type);
 
 // Checks cuMemPoolCreate's properties and makes the pool.
 std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties);

@@ -39,6 +39,7 @@ Module::~Module() {
   if (block_ == nullptr) return;
   for (void* address : addresses_)
     if (address != nullptr) Driver::get().allocations().erase(address);
+  Driver::get().managed_pages().forget(block_, block_bytes_);
   context_->device().heap()->release(block_, block_bytes_);
 }
 

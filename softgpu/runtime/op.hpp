@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "softgpu/runtime/spin_lock.hpp"
+#include "softgpu/runtime/stream_order.hpp"
 
 namespace softgpu::runtime {
 
@@ -51,6 +52,10 @@ class Op {
 
   const std::atomic<bool>& done_flag() const { return done_; }
   bool done() const { return done_.load(std::memory_order_seq_cst); }
+  // What all before it in its stream came after, and itself; for points that other streams wait for. Null: not kept.
+  // The stream fills it in before anybody else sees the Op.
+  virtual StreamOrder* order() { return nullptr; }
+
   // Nanoseconds of a steady clock; to be asked once done().
   std::int64_t completed_at() const { return completed_at_; }
 
@@ -81,8 +86,14 @@ inline OpRef::~OpRef() {
 
 // A point that is reached when all before it are done.
 class MarkerOp final : public Op {
+ public:
+  StreamOrder* order() override { return &order_; }
+
  protected:
   void run() override { finish(); }
+
+ private:
+  StreamOrder order_;
 };
 
 std::int64_t nanoseconds_now();

@@ -27,20 +27,52 @@ Stream::Stream(Context& context, StreamKind kind, int priority)
 Stream::~Stream() { context_.streams().remove(*this); }
 
 // No two Ops can end up waiting for each other: an Op collects what it is after before it can be seen by others.
-void Stream::enqueue(Op& op, Op* also_after) {
+std::uint64_t Stream::enqueue(Op& op, Op* also_after) {
   const OpRef keep(&op);
+  std::uint64_t position;
   {
     const std::scoped_lock lock(enqueue_);
-    if (also_after != nullptr) op.put_after(*also_after);
+    position = position_.load(std::memory_order_relaxed) + 1;
+    if (also_after != nullptr) {
+      op.put_after(*also_after);
+      if (const StreamOrder* order = also_after->order()) order_.add(*order);
+    }
     if (const OpRef last = tail()) op.put_after(*last);
     if (kind_ == StreamKind::legacy)
-      context_.streams().for_each_blocking_tail([&](Op& other) { op.put_after(other); });
+      context_.streams().for_each_blocking_tail([&](Op& other, std::uint64_t stream, std::uint64_t at) {
+        op.put_after(other);
+        order_.add(stream, at);
+      });
     else if (kind_ == StreamKind::blocking)
       if (const OpRef last = context_.legacy_stream().tail()) op.put_after(*last);
+    if (StreamOrder* order = op.order()) {
+      *order = order_;
+      order->add(id_, position);
+    }
     const std::scoped_lock tail_lock(tail_lock_);
     tail_ = keep;
+    position_.store(position, std::memory_order_release);
   }
   op.submit();
+  return position;
+}
+
+void Stream::follow(Op& done) {
+  const StreamOrder* order = done.order();
+  if (order == nullptr) return;
+  const std::scoped_lock lock(enqueue_);
+  order_.add(*order);
+}
+
+bool Stream::comes_after(std::uint64_t stream, std::uint64_t position) const {
+  const auto covers = [&](const Stream& follower) {
+    if (stream == follower.id_) return position <= follower.position();
+    const std::scoped_lock lock(follower.enqueue_);
+    return follower.order_.covers(stream, position);
+  };
+  if (covers(*this)) return true;
+  if (kind_ == StreamKind::legacy) return context_.streams().is_blocking(stream);
+  return kind_ == StreamKind::blocking && covers(context_.legacy_stream());
 }
 
 OpRef Stream::tail() const {
@@ -52,7 +84,7 @@ bool Stream::idle() const {
   const OpRef last = tail();
   bool all_done = !last || last->done();
   if (kind_ == StreamKind::legacy)
-    context_.streams().for_each_blocking_tail([&](Op& other) { all_done = all_done && other.done(); });
+    context_.streams().for_each_blocking_tail([&](Op& other, auto, auto) { all_done = all_done && other.done(); });
   return all_done;
 }
 

@@ -1,6 +1,7 @@
 // A stream: the order of operations that a program puts into it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,15 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   // Puts the Op behind all that the stream holds (and, for blocking ones, the legacy stream) and submits it.
-  // `also_after` may be null.
-  void enqueue(Op& op, Op* also_after = nullptr);
+  // `also_after` may be null. Returns its position: operations are counted from 1.
+  std::uint64_t enqueue(Op& op, Op* also_after = nullptr);
+  // Notes that what comes next is after that Op, which is done.
+  void follow(Op& done);
+
+  // How many operations it has been given.
+  std::uint64_t position() const { return position_.load(std::memory_order_acquire); }
+  // Whether what it is given next is ordered after that operation of another stream. False when that is not known.
+  bool comes_after(std::uint64_t stream, std::uint64_t position) const;
 
   // The last Op, or null when there was none.
   OpRef tail() const;
@@ -49,7 +57,9 @@ class Stream {
   const StreamKind kind_;
   const int priority_;
   const std::uint64_t id_;
-  std::mutex enqueue_;          // one Op at a time gets its place
+  mutable std::mutex enqueue_;  // one Op at a time gets its place
+  std::atomic<std::uint64_t> position_{0};
+  StreamOrder order_;           // under enqueue_
   mutable SpinLock tail_lock_;  // a leaf: others read our tail while they hold their own enqueue_
   OpRef tail_;
 };

@@ -1,33 +1,13 @@
-#include <atomic>
 #include <chrono>
-#include <memory>
 #include <thread>
 #include <vector>
 
 #include "conformance/driver.hpp"
+#include "conformance/gate.hpp"
 #include "conformance/kernels.hpp"
 
 namespace conformance {
 namespace {
-
-using Flag = std::shared_ptr<std::atomic<bool>>;
-
-// Owns its argument: the gate may be gone by the time the function sees that it is open.
-void hold(void* argument) {
-  const std::unique_ptr<Flag> open(static_cast<Flag*>(argument));
-  while (!(*open)->load()) std::this_thread::yield();
-}
-
-// A host function that keeps a stream busy until it is let go.
-class Gate {
- public:
-  explicit Gate(CUstream stream) { EXPECT_SUCCESS(CU(cuLaunchHostFunc)(stream, hold, new Flag(open_))); }
-  ~Gate() { open(); }
-  void open() { *open_ = true; }
-
- private:
-  Flag open_ = std::make_shared<std::atomic<bool>>(false);
-};
 
 using Stream = DriverTest;
 

@@ -7,49 +7,64 @@ namespace {
 
 class PoolTest : public testing::Test {
  protected:
-  static constexpr Pool::Stream kOne = 1, kTwo = 2;
+  // A stream that comes after whatever is noted.
+  struct Stream final : Pool::Client {
+    explicit Stream(Pool::Stream number) : id(number) {}
+    Pool::Stream stream() const override { return id; }
+    bool comes_after(Pool::Stream other, Pool::Position position) const override {
+      return other == followed && position <= followed_up_to;
+    }
+    void wait_for(void* free) override { awaited = free; }
+
+    const Pool::Stream id;
+    Pool::Stream followed = 0;
+    Pool::Position followed_up_to = 0;
+    void* awaited = nullptr;
+  };
+  static constexpr Pool::Stream kFirst = 1;
+  Stream one_{kFirst}, two_{2};
   AddressSpace space_{std::size_t{1} << 30};
   std::shared_ptr<Heap> heap_ = std::make_shared<Heap>(space_, std::size_t{64} << 20);
 };
 
 TEST_F(PoolTest, SameStreamReusesAtOnce) {
   Pool pool(heap_, 0);
-  std::byte* block = pool.allocate(10000, kOne);
-  pool.free(block, kOne);
-  EXPECT_EQ(pool.allocate(10000, kOne), block);
+  std::byte* block = pool.allocate(10000, one_);
+  pool.free(block, kFirst);
+  EXPECT_EQ(pool.allocate(10000, one_), block);
 }
 
 TEST_F(PoolTest, OtherStreamsReuseOnceTheFreeIsReached) {
   Pool pool(heap_, 0);
-  std::byte* block = pool.allocate(10000, kOne);
-  const Pool::Ticket ticket = pool.free(block, kOne);
-  std::byte* other = pool.allocate(10000, kTwo);
+  std::byte* block = pool.allocate(10000, one_);
+  const Pool::Ticket ticket = pool.free(block, kFirst);
+  std::byte* other = pool.allocate(10000, two_);
   EXPECT_NE(other, block);
   pool.reached(ticket);
-  EXPECT_EQ(pool.allocate(10000, kTwo), block);
+  EXPECT_EQ(pool.allocate(10000, two_), block);
 }
 
 TEST_F(PoolTest, ReachingTheFreeOfABlockInUseAgainChangesNothing) {
   Pool pool(heap_, 0);
-  std::byte* block = pool.allocate(10000, kOne);
-  const Pool::Ticket ticket = pool.free(block, kOne);
-  ASSERT_EQ(pool.allocate(10000, kOne), block);
+  std::byte* block = pool.allocate(10000, one_);
+  const Pool::Ticket ticket = pool.free(block, kFirst);
+  ASSERT_EQ(pool.allocate(10000, one_), block);
   pool.reached(ticket);
-  EXPECT_NE(pool.allocate(10000, kTwo), block) << "it belongs to the first stream";
+  EXPECT_NE(pool.allocate(10000, two_), block) << "it belongs to the first stream";
 }
 
 TEST_F(PoolTest, BlocksServeRequestsThatAreLittleSmaller) {
   Pool pool(heap_, 0);
-  std::byte* block = pool.allocate(100 * kPageBytes, kOne);
+  std::byte* block = pool.allocate(100 * kPageBytes, one_);
   pool.free_now(block);
-  EXPECT_NE(pool.allocate(50 * kPageBytes, kOne), block);
-  EXPECT_EQ(pool.allocate(95 * kPageBytes, kOne), block);
+  EXPECT_NE(pool.allocate(50 * kPageBytes, one_), block);
+  EXPECT_EQ(pool.allocate(95 * kPageBytes, one_), block);
 }
 
 TEST_F(PoolTest, TrimGivesBackWhatIsNotUsed) {
   Pool pool(heap_, 0);
-  std::byte* used = pool.allocate(kPageBytes, kOne);
-  pool.free_now(pool.allocate(10 * kPageBytes, kOne));
+  std::byte* used = pool.allocate(kPageBytes, one_);
+  pool.free_now(pool.allocate(10 * kPageBytes, one_));
   EXPECT_EQ(heap_->used(), 11 * kPageBytes);
   pool.trim(0);
   EXPECT_EQ(heap_->used(), kPageBytes);
@@ -63,8 +78,8 @@ TEST_F(PoolTest, TrimGivesBackWhatIsNotUsed) {
 TEST_F(PoolTest, ThresholdSaysHowMuchIsKept) {
   Pool pool(heap_, 0);
   pool.set_release_threshold(8 * kPageBytes);
-  std::byte* a = pool.allocate(6 * kPageBytes, kOne);
-  std::byte* b = pool.allocate(6 * kPageBytes, kOne);
+  std::byte* a = pool.allocate(6 * kPageBytes, one_);
+  std::byte* b = pool.allocate(6 * kPageBytes, one_);
   pool.free_now(a);
   pool.free_now(b);
   pool.trim_to_threshold();
@@ -73,9 +88,9 @@ TEST_F(PoolTest, ThresholdSaysHowMuchIsKept) {
 
 TEST_F(PoolTest, CountsWhatIsUsed) {
   Pool pool(heap_, 0);
-  std::byte* block = pool.allocate(1, kOne);
+  std::byte* block = pool.allocate(1, one_);
   EXPECT_EQ(pool.usage().used, kPageBytes);
-  pool.free(block, kOne);
+  pool.free(block, kFirst);
   EXPECT_EQ(pool.usage().used, 0u);
   EXPECT_EQ(pool.usage().used_high, kPageBytes);
   pool.reset_used_high();
@@ -84,20 +99,90 @@ TEST_F(PoolTest, CountsWhatIsUsed) {
 
 TEST_F(PoolTest, KeepsToItsLimit) {
   Pool pool(heap_, 4 * kPageBytes);
-  std::byte* block = pool.allocate(3 * kPageBytes, kOne);
-  EXPECT_THROW(pool.allocate(2 * kPageBytes, kOne), OutOfMemory);
+  std::byte* block = pool.allocate(3 * kPageBytes, one_);
+  EXPECT_THROW(pool.allocate(2 * kPageBytes, one_), OutOfMemory);
   pool.free_now(block);
-  EXPECT_EQ(pool.allocate(3 * kPageBytes, kTwo), block);
-  EXPECT_THROW(pool.allocate(SIZE_MAX, kOne), OutOfMemory);
+  EXPECT_EQ(pool.allocate(3 * kPageBytes, two_), block);
+  EXPECT_THROW(pool.allocate(SIZE_MAX, one_), OutOfMemory);
 }
 
 TEST_F(PoolTest, GivesEverythingBackInTheEnd) {
   {
     Pool pool(heap_, 0);
-    pool.allocate(10, kOne);
-    pool.free(pool.allocate(20, kOne), kOne);
-    pool.free_now(pool.allocate(30, kTwo));
+    pool.allocate(10, one_);
+    pool.free(pool.allocate(20, one_), kFirst);
+    pool.free_now(pool.allocate(30, two_));
   }
+  EXPECT_EQ(heap_->used(), 0u);
+}
+
+TEST_F(PoolTest, StreamsThatComeAfterTheFreeReuseBeforeItIsReached) {
+  Pool pool(heap_, 0);
+  std::byte* block = pool.allocate(10000, one_);
+  int op = 0;
+  pool.place(pool.free(block, kFirst), 5, &op);
+  two_.followed = kFirst;
+  two_.followed_up_to = 4;
+  std::byte* other = pool.allocate(10000, two_);
+  EXPECT_NE(other, block) << "it is after something before the free";
+  two_.followed_up_to = 5;
+  pool.set_reuse_rule(&ReuseRules::follow_event_dependencies, false);
+  EXPECT_NE(pool.allocate(10000, two_), block);
+  pool.set_reuse_rule(&ReuseRules::follow_event_dependencies, true);
+  EXPECT_EQ(pool.allocate(10000, two_), block);
+  EXPECT_EQ(two_.awaited, nullptr);
+}
+
+TEST_F(PoolTest, WithoutOpportunismAHostThreadHasToSynchronise) {
+  Pool pool(heap_, 0);
+  pool.set_reuse_rule(&ReuseRules::opportunistic, false);
+  std::byte* block = pool.allocate(10000, one_);
+  pool.reached(pool.free(block, kFirst));
+  EXPECT_NE(pool.allocate(10000, two_), block);
+  pool.synchronized();
+  EXPECT_EQ(pool.allocate(10000, two_), block);
+}
+
+TEST_F(PoolTest, WhereThereIsNoOtherMemoryAStreamIsMadeToWait) {
+  Pool pool(heap_, 10 * kPageBytes);
+  std::byte* block = pool.allocate(8 * kPageBytes, one_);
+  int op = 0;
+  const Pool::Ticket ticket = pool.free(block, kFirst);
+  EXPECT_THROW(pool.allocate(6 * kPageBytes, two_), OutOfMemory) << "where the free is, is not known yet";
+  pool.place(ticket, 1, &op);
+  pool.set_reuse_rule(&ReuseRules::internal_dependencies, false);
+  EXPECT_THROW(pool.allocate(6 * kPageBytes, two_), OutOfMemory);
+  pool.set_reuse_rule(&ReuseRules::internal_dependencies, true);
+  EXPECT_EQ(pool.allocate(6 * kPageBytes, two_), block);
+  EXPECT_EQ(two_.awaited, &op);
+}
+
+TEST_F(PoolTest, FreeBlocksOfOtherSizesMakeRoom) {
+  Pool pool(heap_, 10 * kPageBytes);
+  pool.free_now(pool.allocate(4 * kPageBytes, one_));
+  std::byte* second = pool.allocate(4 * kPageBytes + 1, one_);
+  pool.reached(pool.free(second, kFirst));
+  EXPECT_NE(pool.allocate(10 * kPageBytes, two_), nullptr);
+  EXPECT_EQ(pool.usage().reserved, 10 * kPageBytes);
+}
+
+TEST_F(PoolTest, TrimmingKeepsAtLeastWhatIsAskedFor) {
+  Pool pool(heap_, 0);
+  std::byte *large = pool.allocate(8 * kPageBytes, one_), *small = pool.allocate(2 * kPageBytes, one_);
+  pool.free_now(large);
+  pool.free_now(small);
+  pool.trim(5 * kPageBytes);
+  EXPECT_EQ(pool.usage().reserved, 8 * kPageBytes);
+}
+
+TEST_F(PoolTest, ARetiredOneKeepsNothing) {
+  Pool pool(heap_, 0);
+  std::byte *first = pool.allocate(kPageBytes, one_), *second = pool.allocate(kPageBytes, one_);
+  pool.retire();
+  EXPECT_EQ(heap_->used(), 2 * kPageBytes);
+  pool.free_now(first);
+  EXPECT_EQ(heap_->used(), kPageBytes);
+  pool.reached(pool.free(second, kFirst));
   EXPECT_EQ(heap_->used(), 0u);
 }
 

@@ -1,0 +1,178 @@
+#include "softgpu/runtime/managed_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "softgpu/memory/pages.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/stream_work.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+ManagedPages& pages() { return Driver::get().managed_pages(); }
+
+enum class Owner { driver, program };
+
+// Whose memory it is: managed, or the program's own.
+Owner check(MemoryRange range) {
+  Driver& driver = Driver::get();
+  require(range.first != 0 && range.bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  const auto extent = driver.allocations().extent(to_pointer(range.first));
+  if (!extent) {
+    require(!driver.address_space().contains(to_pointer(range.first)), CUDA_ERROR_INVALID_VALUE,
+            "the range is not allocated");
+    return Owner::program;
+  }
+  require(extent->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+  require(range.bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than its allocation");
+  return Owner::driver;
+}
+
+void set_accessed_by(PageAdvice& page, const CUmemLocation& location, bool value) {
+  if (location.type == CU_MEM_LOCATION_TYPE_HOST) {
+    page.accessed_by_host = value;
+    return;
+  }
+  const std::uint64_t bit = std::uint64_t{1} << location.id;
+  page.accessed_by_devices = value ? page.accessed_by_devices | bit : page.accessed_by_devices & ~bit;
+}
+
+struct Advice {
+  CUmem_advise which;
+  bool for_processors;  // its location is a device or the host, not a node
+  void (*apply)(PageAdvice& page, const CUmemLocation& location);
+};
+
+constexpr std::array kAdvice = {
+    Advice{CU_MEM_ADVISE_SET_READ_MOSTLY, false, [](PageAdvice& page, auto&) { page.read_mostly = true; }},
+    Advice{CU_MEM_ADVISE_UNSET_READ_MOSTLY, false, [](PageAdvice& page, auto&) { page.read_mostly = false; }},
+    Advice{CU_MEM_ADVISE_SET_PREFERRED_LOCATION, false, [](PageAdvice& page, auto& l) { page.preferred = l; }},
+    Advice{CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, false, [](PageAdvice& page, auto&) { page.preferred = {}; }},
+    Advice{CU_MEM_ADVISE_SET_ACCESSED_BY, true, [](PageAdvice& page, auto& l) { set_accessed_by(page, l, true); }},
+    Advice{CU_MEM_ADVISE_UNSET_ACCESSED_BY, true, [](PageAdvice& page, auto& l) { set_accessed_by(page, l, false); }},
+};
+
+// What holds for all pages of a range; where they differ, nothing.
+PageAdvice common_advice(MemoryRange range) {
+  PageAdvice common;
+  bool first = true;
+  pages().visit(to_pointer(range.first), range.bytes, [&](const PageAdvice& page) {
+    if (std::exchange(first, false)) {
+      common = page;
+      return;
+    }
+    common.read_mostly &= page.read_mostly;
+    common.accessed_by_host &= page.accessed_by_host;
+    common.accessed_by_devices &= page.accessed_by_devices;
+    if (!(common.preferred == page.preferred)) common.preferred = {};
+    if (!(common.last_prefetch == page.last_prefetch)) common.last_prefetch = {};
+  });
+  return common;
+}
+
+// Fills the rest with CU_DEVICE_INVALID.
+void write_processors(const PageAdvice& page, void* data, std::size_t bytes) {
+  require(bytes != 0 && bytes % sizeof(int) == 0, CUDA_ERROR_INVALID_VALUE, "the size is not one of several integers");
+  const std::span<int> out(static_cast<int*>(data), bytes / sizeof(int));
+  std::vector<int> processors;
+  for (int i = 0; i < 64; ++i)
+    if ((page.accessed_by_devices >> i & 1) != 0) processors.push_back(i);
+  if (page.accessed_by_host) processors.push_back(CU_DEVICE_CPU);
+  processors.resize(std::max(processors.size(), out.size()), CU_DEVICE_INVALID);
+  std::copy_n(processors.begin(), out.size(), out.begin());
+}
+
+struct RangeAttribute {
+  CUmem_range_attribute which;
+  int (*value)(const PageAdvice& page);
+};
+
+constexpr std::array kRangeAttributes = {
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, [](const PageAdvice& p) { return p.read_mostly ? 1 : 0; }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+                   [](const PageAdvice& p) { return device_of_location(p.preferred); }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+                   [](const PageAdvice& p) { return device_of_location(p.last_prefetch); }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
+                   [](const PageAdvice& p) { return static_cast<int>(p.preferred.type); }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID, [](const PageAdvice& p) { return p.preferred.id; }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
+                   [](const PageAdvice& p) { return static_cast<int>(p.last_prefetch.type); }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
+                   [](const PageAdvice& p) { return p.last_prefetch.id; }},
+};
+
+}  // namespace
+
+void advise(MemoryRange range, CUmem_advise advice, const CUmemLocation& location) {
+  const auto* row = std::find_if(kAdvice.begin(), kAdvice.end(), [&](const Advice& a) { return a.which == advice; });
+  require(row != kAdvice.end(), CUDA_ERROR_INVALID_VALUE, "no such advice");
+  const CUmemLocation checked = checked_location(location);
+  require(!row->for_processors || checked.type != CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_INVALID_VALUE,
+          "memory is accessed by a device or by the host, not by a node of it");
+  if (check(range) == Owner::program) return;
+  pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { row->apply(page, checked); });
+}
+
+void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute attribute, MemoryRange range) {
+  require(data != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer for a result");
+  require(check(range) == Owner::driver, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+  const PageAdvice page = common_advice(range);
+  if (attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) return write_processors(page, data, bytes);
+  for (const RangeAttribute& row : kRangeAttributes) {
+    if (row.which != attribute) continue;
+    require(bytes == sizeof(int), CUDA_ERROR_INVALID_VALUE, "the attribute has 4 bytes");
+    *static_cast<int*>(data) = row.value(page);
+    return;
+  }
+  throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a range of memory");
+}
+
+void prefetch(Stream& stream, std::span<const Prefetch> batch) {
+  std::vector<MemoryRange> ours;
+  std::vector<CUmemLocation> locations;
+  for (const auto& [range, location] : batch) {
+    const CUmemLocation checked = checked_location(location);
+    if (check(range) == Owner::program) continue;
+    ours.push_back(range);
+    locations.push_back(checked);
+  }
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    bytes += ours[i].bytes;
+    // What is reported is what was asked for last, wherever the stream is.
+    pages().update(to_pointer(ours[i].first), ours[i].bytes,
+                   [&](PageAdvice& page) { page.last_prefetch = locations[i]; });
+  }
+  enqueue_work(stream, bytes, [ours = std::move(ours)] {
+    for (const MemoryRange& range : ours) memory::populate_pages(to_pointer(range.first), range.bytes);
+  });
+}
+
+void discard(Stream& stream, std::span<const MemoryRange> batch) {
+  std::vector<MemoryRange> ours;
+  for (const MemoryRange& range : batch)
+    if (check(range) == Owner::driver) ours.push_back(range);
+  enqueue_work(stream, 0, [ours = std::move(ours)] {
+    for (const MemoryRange& range : ours) memory::discard_pages(to_pointer(range.first), range.bytes);
+  });
+}
+
+void attach(Stream& stream, MemoryRange range, unsigned flags) {
+  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE,
+          CUDA_ERROR_INVALID_VALUE, "memory is attached to all streams, to the host or to a single stream");
+  const auto found = Driver::get().allocations().find(to_pointer(range.first));
+  if (found) {
+    require(found->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+    require(range.bytes == 0 || (to_pointer(range.first) == found->base && range.bytes == found->size),
+            CUDA_ERROR_INVALID_VALUE, "managed memory is attached as a whole");
+  } else {
+    check(range);
+  }
+  const OpRef op(new MarkerOp);
+  stream.enqueue(*op);
+}
+
+}  // namespace softgpu::runtime
