@@ -2,6 +2,7 @@
 #include "softgpu/runtime/event.hpp"
 
 #include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/interprocess_event.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 
 namespace softgpu::api {
@@ -43,9 +44,11 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     require_pointer(event);
     constexpr unsigned kKnown = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags for an event");
-    require((flags & CU_EVENT_INTERPROCESS) == 0, CUDA_ERROR_NOT_SUPPORTED,
-            "softgpu can't share events between processes");
-    *event = Driver::get().handles().events.add(std::make_shared<Event>(context.shared_from_this(), flags));
+    const bool shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+    require(!shared || (flags & CU_EVENT_DISABLE_TIMING) != 0, CUDA_ERROR_INVALID_VALUE,
+            "an event between processes has no timing");
+    *event = Driver::get().handles().events.add(std::make_shared<Event>(
+        context.shared_from_this(), flags, shared ? runtime::InterprocessEvent::create() : nullptr));
   });
 }
 

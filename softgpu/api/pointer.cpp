@@ -4,6 +4,7 @@
 #include "softgpu/api/call.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/ipc_memory.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 
@@ -71,7 +72,7 @@ constexpr std::array kAttributes = {
     ATTRIBUTE(BUFFER_ID, unsigned long long, a->id, 0),
     ATTRIBUTE(IS_MANAGED, unsigned, a->kind == Kind::managed, 0),
     ATTRIBUTE(DEVICE_ORDINAL, int, a->device, -2),
-    ATTRIBUTE(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, 0, 0),
+    ATTRIBUTE(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, runtime::can_be_exported(*a), 0),
     Attribute{CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
               [](const Allocation* a, const void*, void* value) {
                 put<const void*>(value, a != nullptr ? a->base : nullptr);

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "softgpu/exec/float_control.hpp"
+#include "softgpu/exec/paused_writes.hpp"
 
 namespace softgpu::exec {
 namespace {
@@ -57,13 +58,14 @@ void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction&
 void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t row = row_of(signal);
   const bool sent_by_a_process = info->si_code <= 0;
+  if (signal == SIGSEGV && !sent_by_a_process && wait_for_paused_writes(info->si_addr)) return;
   if (t_running == nullptr || sent_by_a_process) return pass_on(signal, info, context, g_previous[row]);
   // siglongjmp leaves the handler but not its signal mask.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
   leave_kernel(kCaught[row].outcome);
 }
 
-void install_handlers() {
+void install_each_handler() {
   for (std::size_t row = 0; row < kCaught.size(); ++row) {
     struct sigaction action = {};
     action.sa_sigaction = on_signal;
@@ -110,8 +112,7 @@ void prepare_thread() {
   [[gnu::tls_model("initial-exec")]] static thread_local bool prepared = false;
   if (prepared) [[likely]]
     return;
-  static std::once_flag handlers;
-  std::call_once(handlers, install_handlers);
+  install_fault_handlers();
   static thread_local AlternateStack stack;
   prepared = true;
 }
@@ -119,6 +120,11 @@ void prepare_thread() {
 }  // namespace
 
 Running* running() noexcept { return t_running; }
+
+void install_fault_handlers() {
+  static std::once_flag installed;
+  std::call_once(installed, install_each_handler);
+}
 
 Outcome run_guarded(Running& what, void (*body)(void*), void* context) {
   prepare_thread();

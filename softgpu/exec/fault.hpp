@@ -9,10 +9,12 @@ namespace softgpu::exec {
 // illegal instruction or an arithmetic trap raised as a signal, or leave_kernel(). Nothing of the frames in between
 // is unwound. Floating-point control is CUDA's inside: round to nearest, denormals kept, no traps.
 //
-// The first call in a process installs handlers for SIGSEGV, SIGBUS, SIGFPE and SIGILL that pass on what was not
-// raised in here; the first call on a thread makes sure it has an alternate signal stack, so that an overflowing
-// kernel stack is caught too.
+// The first call in a process installs the fault handlers; the first call on a thread makes sure it has an alternate
+// signal stack, so that an overflowing kernel stack is caught too.
 Outcome run_guarded(Running& what, void (*body)(void*), void* context);
+
+// Handlers for SIGSEGV, SIGBUS, SIGFPE and SIGILL that pass on what is none of ours. Once in a process.
+void install_fault_handlers();
 
 // Ends the kernel that this thread runs.
 [[noreturn]] void leave_kernel(Outcome) noexcept;

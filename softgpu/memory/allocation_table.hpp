@@ -70,6 +70,14 @@ class AllocationTable {
   std::optional<Extent> extent(const void* pointer) const;
   bool any_in(const void* base, std::size_t size) const;
   std::optional<Allocation> find_base(const void* base) const;  // its first byte
+  // The first that `matches(allocation)`; looks at all of them.
+  template <typename Predicate>
+  std::optional<Allocation> find_if(Predicate&& matches) const {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [last, allocation] : allocations_)
+      if (matches(allocation)) return allocation;
+    return std::nullopt;
+  }
   std::optional<Allocation> erase(const void* base);
   // Calls change(Allocation&) for the allocation that starts here. False when there is none.
   template <typename Change>

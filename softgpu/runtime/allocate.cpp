@@ -65,6 +65,8 @@ void release(const memory::Allocation& allocation) {
   if (allocation.kind == memory::Kind::managed) Driver::get().managed_pages().forget(allocation.base, allocation.size);
   if (allocation.pool)
     allocation.pool->free_now(allocation.base);
+  else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
+    Driver::get().address_space().unmap(allocation.base, allocation.size);
   else
     heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
 }

@@ -1,12 +1,67 @@
 #include "softgpu/runtime/event.hpp"
 
 #include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/interprocess_event.hpp"
 #include "softgpu/runtime/stream.hpp"
 #include "softgpu/runtime/waiting.hpp"
 
 namespace softgpu::runtime {
+namespace {
+
+// The point where a shared event is recorded.
+class SharedMarkerOp final : public Op {
+ public:
+  SharedMarkerOp(std::shared_ptr<InterprocessEvent> event, InterprocessEvent::Ticket ticket)
+      : event_(std::move(event)), ticket_(ticket) {}
+
+ protected:
+  void run() override {
+    event_->mark_reached(ticket_);
+    event_.reset();
+    finish();
+  }
+
+ private:
+  std::shared_ptr<InterprocessEvent> event_;
+  const InterprocessEvent::Ticket ticket_;
+};
+
+// The point where a stream waits for what another process has recorded. No more threads than streams can be waiting, as
+// this runs when all before it in its stream is done.
+class RemoteWaitOp final : public Op {
+ public:
+  RemoteWaitOp(std::shared_ptr<InterprocessEvent> event, InterprocessEvent::Ticket ticket)
+      : event_(std::move(event)), ticket_(ticket) {}
+
+ protected:
+  void run() override {
+    if (event_->reached(ticket_)) return end();
+    try {
+      std::thread([op = OpRef(this), this] {
+        event_->wait(ticket_);
+        end();
+      }).detach();
+    } catch (const std::system_error&) {  // no more threads: this one has to wait
+      event_->wait(ticket_);
+      end();
+    }
+  }
+
+ private:
+  void end() {
+    event_.reset();
+    finish();
+  }
+
+  std::shared_ptr<InterprocessEvent> event_;
+  const InterprocessEvent::Ticket ticket_;
+};
+
+}  // namespace
 
 Event::Point Event::point() const {
   const std::scoped_lock lock(lock_);
@@ -14,28 +69,42 @@ Event::Point Event::point() const {
 }
 
 void Event::record(Stream& stream) {
-  OpRef op(new MarkerOp);
+  const std::uint32_t ticket = shared_ != nullptr ? shared_->record() : 0;
+  OpRef op(shared_ != nullptr ? static_cast<Op*>(new SharedMarkerOp(shared_, ticket)) : new MarkerOp);
   stream.enqueue(*op);
   const std::scoped_lock lock(lock_);
-  point_ = {std::move(op), &stream};
+  point_ = {std::move(op), &stream, ticket};
+}
+
+bool Event::recorded_elsewhere(const Point& here) const {
+  return shared_ != nullptr && shared_->last_recorded() != here.ticket;
 }
 
 void Event::make_wait(Stream& stream) const {
-  const OpRef op = point().op;
-  if (!op) return;
-  if (op->done()) return stream.follow(*op);
+  const Point here = point();
+  if (recorded_elsewhere(here)) {
+    const OpRef wait(new RemoteWaitOp(shared_, shared_->last_recorded()));
+    stream.enqueue(*wait);
+    return;
+  }
+  if (!here.op) return;
+  if (here.op->done()) return stream.follow(*here.op);
   const OpRef join(new MarkerOp);
-  stream.enqueue(*join, &*op);
+  stream.enqueue(*join, &*here.op);
 }
 
 bool Event::reached() const {
-  const OpRef op = point().op;
-  return !op || op->done();
+  const Point here = point();
+  if (recorded_elsewhere(here)) return shared_->reached(shared_->last_recorded());
+  return !here.op || here.op->done();
 }
 
 void Event::wait() const {
-  const Point recorded = point();
-  if (recorded.op) wait_for(recorded.op->done_flag(), recorded.queue);
+  const Point here = point();
+  if (recorded_elsewhere(here))
+    shared_->wait(shared_->last_recorded());
+  else if (here.op)
+    wait_for(here.op->done_flag(), here.queue);
 }
 
 float Event::milliseconds(const Event& start, const Event& end) {

@@ -11,12 +11,15 @@
 namespace softgpu::runtime {
 
 class Context;
+class InterprocessEvent;
 class Stream;
 
 // Thread-safe.
 class Event {
  public:
-  Event(std::shared_ptr<Context> context, unsigned flags) : context_(std::move(context)), flags_(flags) {}
+  // `shared`: the part that other processes have, too; null: none.
+  Event(std::shared_ptr<Context> context, unsigned flags, std::shared_ptr<InterprocessEvent> shared = nullptr)
+      : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
   void record(Stream& stream);
   // What later work of `stream` waits for, should the event be recorded and not reached yet.
@@ -27,6 +30,7 @@ class Event {
 
   bool timed() const { return (flags_ & CU_EVENT_DISABLE_TIMING) == 0; }
   Context& context() const { return *context_; }
+  const std::shared_ptr<InterprocessEvent>& shared() const { return shared_; }
 
   // From `start` to `end`. Throws the driver's failures: not timed or not recorded, not reached.
   static float milliseconds(const Event& start, const Event& end);
@@ -35,11 +39,14 @@ class Event {
   struct Point {
     OpRef op;
     const void* queue = nullptr;  // the stream it was recorded in, for threads that wait
+    std::uint32_t ticket = 0;     // of shared events
   };
   Point point() const;
+  bool recorded_elsewhere(const Point& here) const;  // after `here`, in another process
 
   const std::shared_ptr<Context> context_;
   const unsigned flags_;
+  const std::shared_ptr<InterprocessEvent> shared_;
   mutable SpinLock lock_;
   Point point_;
 };

@@ -1,13 +1,12 @@
 #include "softgpu/runtime/physical_memory.hpp"
 
-#include <unistd.h>
-
 #include <map>
-#include <string>
 
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/location.hpp"
+#include "softgpu/runtime/memory_pool.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -39,11 +38,6 @@ class Registry {
 Registry& registry() {
   static auto& instance = *new Registry;
   return instance;
-}
-
-bool is_numa_node(int id) {
-  if (id == 0) return true;  // also where there are no nodes
-  return id > 0 && access(("/sys/devices/system/node/node" + std::to_string(id)).c_str(), F_OK) == 0;
 }
 
 void check(const CUmemAllocationProp& properties) {
@@ -107,7 +101,7 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::create(std::size_t bytes, const 
   require(bytes != 0 && bytes % granularity(properties) == 0, CUDA_ERROR_INVALID_VALUE,
           "the size is not a multiple of the granularity");
   const auto& heap = heap_of(properties.location);
-  heap->charge(bytes);
+  with_reclaiming([&] { heap->charge(bytes); });
   std::shared_ptr<SharedMemory> file;
   try {
     file = SharedMemory::create(SharedMemory::Purpose::physical_memory, bytes, as_made(properties));

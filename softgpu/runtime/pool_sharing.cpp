@@ -86,8 +86,10 @@ std::shared_ptr<MemoryPool> import_pool(int descriptor, CUmemAllocationHandleTyp
   properties.allocType = said.type;
   properties.location = said.location;
   if (said.location.type == CU_MEM_LOCATION_TYPE_DEVICE) driver.device(said.location.id);  // this process has it, too
-  return std::make_shared<MemoryPool>(std::make_shared<memory::ImportedHeap>(driver.address_space(), std::move(file)),
-                                      properties);
+  auto pool = std::make_shared<MemoryPool>(
+      std::make_shared<memory::ImportedHeap>(driver.address_space(), std::move(file)), properties);
+  pool->retire();  // what is freed is unmapped at once
+  return pool;
 }
 
 CUmemPoolPtrExportData export_pointer(CUdeviceptr pointer) {
