@@ -28,6 +28,9 @@ set(_cuprum_compile_options -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
                             -Wno-missing-field-initializers -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND _cuprum_compile_options -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+ that are none
+  if(CUPRUM_SANITIZE)
+    list(APPEND _cuprum_compile_options -Wno-maybe-uninitialized)  # what sanitizers add hides from it what is set
+  endif()
 endif()
 set(_cuprum_link_options)
 if(CUPRUM_SANITIZE STREQUAL "address")
