@@ -18,6 +18,7 @@
 
 #include <cuprum/buffer.hpp>
 #include <cuprum/context.hpp>
+#include <cuprum/data_type.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/diagnostics.hpp>
 #include <cuprum/driver_choice.hpp>
@@ -35,6 +36,7 @@
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
+#include <cuprum/strided_memory_view.hpp>
 #include <cuprum/typed_kernel.hpp>
 #include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>

@@ -1,0 +1,220 @@
+// Views of memory as multi-dimensional arrays.
+//
+//   Buffer buffer = device.allocate(4 * 6 * sizeof(float), stream);
+//   auto matrix = StridedMemoryView::from_buffer<float>(buffer, {4, 6});
+//   StridedMemoryView column = matrix.sliced({Slice{}, 2});        // the same memory
+//   column.copy_from(StridedMemoryView::from_span(std::span(values)), stream);
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cuprum/buffer.hpp>
+#include <cuprum/data_type.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/strided_layout.hpp>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace cuprum {
+
+class Stream;
+
+namespace detail {
+struct ViewMaker;
+}
+
+/// Who can reach memory.
+enum class MemoryKind {
+  host,    ///< the host only
+  device,  ///< a device only
+  pinned,  ///< page-locked host memory: the host and all devices
+  managed  ///< memory that moves between the host and the devices
+};
+
+struct StridedMemoryViewOptions {
+  std::optional<DataType> dtype = {};  ///< must be of the layout's itemsize; without it elements are just bytes
+  bool is_readonly = false;            ///< nothing writes to the memory through the view
+};
+
+struct StridedCopyOptions {
+  /// Whether the call waits until the copy is done. Unless given: not between two views of device memory, else yes.
+  std::optional<bool> blocking = {};
+};
+
+/// Typed access to the elements of a view in host-accessible memory, for a number of axes that is known in advance:
+/// what std::mdspan is in C++23. As free to copy as a pointer; keeps nothing alive.
+template <typename T, std::size_t Rank>
+class StridedSpan {
+ public:
+  StridedSpan(T* first, const std::array<std::int64_t, Rank>& shape, const std::array<std::int64_t, Rank>& strides)
+      : first_(first), shape_(shape), strides_(strides) {}
+
+  /// The element at an index, which must be inside the shape.
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  T& operator()(Index... index) const {
+    std::size_t axis = 0;
+    std::int64_t offset = 0;
+    ((offset += static_cast<std::int64_t>(index) * strides_[axis++]), ...);
+    return first_[offset];
+  }
+
+  std::int64_t extent(std::size_t axis) const { return shape_[axis]; }
+  const std::array<std::int64_t, Rank>& shape() const { return shape_; }
+
+ private:
+  T* first_;
+  std::array<std::int64_t, Rank> shape_;
+  std::array<std::int64_t, Rank> strides_;
+};
+
+/// A layout over memory. A value: copies are views of the same memory, which all of them keep alive, unless it was
+/// given as a span. Threads may share it. No view reaches outside the memory that the first one was made for; what
+/// would throws InvalidArgument.
+class CUPRUM_API StridedMemoryView {
+ public:
+  using Extents = StridedLayout::Extents;
+
+  /// The layout's offsets count from the beginning of the buffer. Orders nothing: what uses the view must be ordered
+  /// after the work that fills the buffer.
+  static StridedMemoryView from_buffer(const Buffer& buffer, const StridedLayout& layout,
+                                       const StridedMemoryViewOptions& options = {});
+
+  /// Elements of type T, dense in C order.
+  template <HasDataType T>
+  static StridedMemoryView from_buffer(const Buffer& buffer, const Extents& shape, bool is_readonly = false) {
+    return from_buffer(buffer, StridedLayout(shape, sizeof(T)), {.dtype = dtype_of<T>(), .is_readonly = is_readonly});
+  }
+
+  /// Elements that somebody else owns, of the host or of a device: the driver says which. They must stay valid as long
+  /// as views of them are used; `owner` is kept alive for that time. Read-only when T is const.
+  template <HasDataType T, std::size_t Extent>
+  static StridedMemoryView from_span(std::span<T, Extent> elements, std::shared_ptr<void> owner = nullptr) {
+    return from_span(elements, {static_cast<std::int64_t>(elements.size())}, std::move(owner));
+  }
+
+  /// The same as an array of this shape, dense in C order, which must not need more elements than there are.
+  template <HasDataType T, std::size_t Extent>
+  static StridedMemoryView from_span(std::span<T, Extent> elements, const Extents& shape,
+                                     std::shared_ptr<void> owner = nullptr) {
+    const Buffer memory =
+        Buffer::from_handle(reinterpret_cast<DevicePointer>(elements.data()), elements.size_bytes(), std::move(owner));
+    return from_buffer<T>(memory, shape, std::is_const_v<T>);
+  }
+
+  /// The address of the element at index (0, 0, …).
+  DevicePointer ptr() const;
+  const StridedLayout& layout() const { return layout_; }
+  std::span<const std::int64_t> shape() const { return layout_.shape(); }
+  /// In elements.
+  std::span<const std::int64_t> strides() const { return layout_.strides(); }
+  int ndim() const { return layout_.ndim(); }
+  /// The number of elements.
+  std::int64_t size() const { return layout_.volume(); }
+  const std::optional<DataType>& dtype() const { return dtype_; }
+  bool is_readonly() const { return is_readonly_; }
+  /// Whether the memory is a copy that was made for this view: what is written there, nobody else sees. Known only of
+  /// views from DLPack.
+  bool is_copied() const { return is_copied_; }
+
+  MemoryKind memory_kind() const { return kind_; }
+  bool is_device_accessible() const { return kind_ != MemoryKind::host; }
+  bool is_host_accessible() const { return kind_ != MemoryKind::device; }
+  /// The device that the memory is on; none for host memory.
+  std::optional<int> device_id() const { return device_id_; }
+
+  /// What the view keeps alive: the buffer it was made from, or one that wraps the memory.
+  const Buffer& exporting_obj() const { return buffer_; }
+
+  /// The same memory with another layout, whose offsets count as those of layout() do, and another type of elements if
+  /// one is given; else the type stays and the itemsize must too.
+  StridedMemoryView view(const StridedLayout& layout, const std::optional<DataType>& dtype = {}) const;
+
+  /// The same layout with another type of elements of the same size.
+  StridedMemoryView view(const DataType& dtype) const { return view(layout_, dtype); }
+
+  /// Parts and rearrangements of the same memory: see the functions of these names in StridedLayout.
+  StridedMemoryView sliced(std::span<const SliceItem> items) const { return view(layout_.sliced(items)); }
+  StridedMemoryView sliced(std::initializer_list<SliceItem> items) const { return view(layout_.sliced(items)); }
+  StridedMemoryView operator[](const SliceItem& item) const { return view(layout_[item]); }
+  StridedMemoryView permuted(const StridedLayout::Axes& axis_order) const { return view(layout_.permuted(axis_order)); }
+  StridedMemoryView transposed() const { return view(layout_.transposed()); }
+  StridedMemoryView reshaped(const Extents& shape) const { return view(layout_.reshaped(shape)); }
+  StridedMemoryView flattened() const { return view(layout_.flattened()); }
+  StridedMemoryView squeezed() const { return view(layout_.squeezed()); }
+  StridedMemoryView unsqueezed(int axis) const { return view(layout_.unsqueezed(axis)); }
+  StridedMemoryView broadcast_to(const Extents& shape) const { return view(layout_.broadcast_to(shape)); }
+
+  /// The elements of a C-contiguous view in host-accessible memory. T must be of the view's type, or of its itemsize
+  /// where one of them has no DataType, and const for a read-only view. As Buffer::as_span: waits for the allocation of
+  /// stream-ordered memory, and not for work that was queued since.
+  template <detail::Copyable T>
+  std::span<T> as_span() const {
+    check_access(sizeof(T), alignof(T), type_of<T>(), std::is_const_v<T>);
+    check_contiguous();
+    return {static_cast<T*>(host_address()), static_cast<std::size_t>(size())};
+  }
+
+  /// The same for any layout of `Rank` axes.
+  template <detail::Copyable T, std::size_t Rank>
+  StridedSpan<T, Rank> as_strided_span() const {
+    check_access(sizeof(T), alignof(T), type_of<T>(), std::is_const_v<T>);
+    check_rank(Rank);
+    std::array<std::int64_t, Rank> shape{};
+    std::array<std::int64_t, Rank> strides{};
+    for (std::size_t axis = 0; axis < Rank; ++axis) {
+      shape[axis] = layout_.shape()[axis];
+      strides[axis] = layout_.strides()[axis];
+    }
+    return {static_cast<T*>(host_address()), shape, strides};
+  }
+
+  /// Queues a copy of all elements of `source`, whose shape, itemsize and type (where both have one) must be those of
+  /// this view, between any two kinds of memory. The views must not overlap, no two elements of this view may share
+  /// memory, and both must stay valid until the copy has run.
+  ///
+  /// Layouts that a pitched copy describes are copied by one call of the driver: those that are contiguous in the same
+  /// order, sliced or padded, up to three axes. Others take one call for each step along the axes that are left over.
+  void copy_from(const StridedMemoryView& source, const Stream& stream, const StridedCopyOptions& options = {}) const;
+
+  /// The same in the other direction.
+  void copy_to(const StridedMemoryView& destination, const Stream& stream,
+               const StridedCopyOptions& options = {}) const {
+    destination.copy_from(*this, stream, options);
+  }
+
+ private:
+  friend struct detail::ViewMaker;
+  StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout)
+      : buffer_(buffer), origin_(origin), layout_(layout) {}
+
+  template <typename T>
+  static constexpr std::optional<DataType> type_of() {
+    if constexpr (HasDataType<T>) return dtype_of<T>();
+    return std::nullopt;
+  }
+  void check_fits() const;
+  void check_access(std::size_t size, std::size_t alignment, std::optional<DataType> type, bool is_const) const;
+  void check_contiguous() const;
+  void check_rank(std::size_t rank) const;
+  void* host_address() const;
+
+  Buffer buffer_;
+  std::int64_t origin_;  ///< bytes from the beginning of the buffer to where the layout's offsets count from
+  StridedLayout layout_;
+  std::optional<DataType> dtype_;
+  MemoryKind kind_ = MemoryKind::host;
+  std::optional<int> device_id_;
+  bool is_readonly_ = false;
+  bool is_copied_ = false;
+};
+
+/// Prints "a view of float32 with shape (4, 6), strides (6, 1), itemsize 4 at 0x7f…".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view);
+
+}  // namespace cuprum
