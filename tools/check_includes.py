@@ -40,6 +40,7 @@ FOREIGN = {
     "cudaTypedefs.h": ["include/cuprum", "src/driver_abi", "src/driver", "softgpu/api", "bench"],
     "cudaProfiler": ["src/driver_abi", "src/driver", "softgpu/api"],
     "cuda_runtime": [],
+    "dlpack/": ["src/core"],
     "nvrtc.h": ["src/toolchain"],
     "nvJitLink.h": ["src/toolchain"],
     "nvvm.h": ["src/toolchain"],

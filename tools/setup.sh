@@ -14,7 +14,7 @@ debian_packages=(
   llvm-19-dev libzstd-dev zlib1g-dev   # softgpu's compiler; LLVM's CMake files ask for the other two
   libgtest-dev libgmock-dev            # tests
   clang-format-19                      # a test that the sources are formatted
-  python3 python3-venv                 # NVIDIA's packages come from PyPI
+  python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI
 )
 
 say() { printf '%s\n' "==> $*"; }
@@ -157,6 +157,22 @@ ensure_wheels() {
   say "CUDA: NVIDIA's wheels in .deps/cuda ($(cuda_version_words "$cuda_root"))"
 }
 
+# DLPack's header: Debian 12 has version 0.6, and we need versioned tensors, which came with 1.0.
+ensure_dlpack() {
+  local requirements=$root/tools/requirements/dlpack.txt folder=$deps/dlpack
+  if ! cmp -s "$requirements" "$folder/requirements.txt"; then
+    ensure_venv
+    say "DLPack: fetching its header from PyPI into .deps/dlpack (3 MB)"
+    rm -rf "$folder" "$deps/dlpack.part"
+    pip_install "$requirements" --target "$deps/dlpack.part"
+    mkdir -p "$folder/include/dlpack"
+    mv "$deps/dlpack.part/tvm_ffi/include/dlpack/dlpack.h" "$folder/include/dlpack/"
+    rm -rf "$deps/dlpack.part"
+    cp "$requirements" "$folder/requirements.txt"
+  fi
+  say "DLPack: the header in .deps/dlpack"
+}
+
 ensure_foreign_packages() {
   local requirements=$root/tools/requirements/foreign.txt
   if ! cmp -s "$requirements" "$deps/python/foreign.txt"; then
@@ -205,5 +221,6 @@ build() {
 set_up() {
   ensure_packages
   ensure_cuda
+  ensure_dlpack
   keep_caches_here
 }

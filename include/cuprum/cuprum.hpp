@@ -21,6 +21,7 @@
 #include <cuprum/data_type.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/diagnostics.hpp>
+#include <cuprum/dlpack.hpp>
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>

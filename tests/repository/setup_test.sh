@@ -47,4 +47,9 @@ expect "an interrupted download" 3 "" "$wheels exit 3; }; ensure_wheels"
 expect "is started again" 0 "fetching" "$wheels }; ensure_wheels"
 expect "a complete one is not" 0 "wheels in .deps/cuda" "pip_install() { exit 9; }; ensure_wheels"
 
+header='ensure_venv() { :; }; pip_install() { mkdir -p "$3/tvm_ffi/include/dlpack"; touch "$3/tvm_ffi/include/dlpack/dlpack.h"; '
+expect "an interrupted download of DLPack" 3 "" "$header exit 3; }; ensure_dlpack"
+expect "is started again too" 0 "fetching" "$header }; ensure_dlpack"
+expect "a complete one is kept" 0 "the header in .deps/dlpack" "pip_install() { exit 9; }; ensure_dlpack"
+
 exit $((failures > 0))
