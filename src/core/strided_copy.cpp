@@ -27,8 +27,8 @@ std::vector<CopyAxis> forward_axes(const StridedLayout& destination, const Strid
 
 /// From the largest stride to the smallest, with neighbours that continue each other in both layouts merged.
 std::vector<CopyAxis> merged(std::vector<CopyAxis> axes) {
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const CopyAxis& a, const CopyAxis& b) { return a.destination_stride > b.destination_stride; });
+  std::sort(axes.begin(), axes.end(),
+            [](const CopyAxis& a, const CopyAxis& b) { return a.destination_stride > b.destination_stride; });
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {
     if (!result.empty() && result.back().destination_stride == axis.destination_stride * axis.extent &&

@@ -195,10 +195,11 @@ std::int64_t StridedLayout::offset_of(std::span<const std::int64_t> index) const
 StridedLayout::Axes StridedLayout::stride_order() const {
   Axes axes(ndim());
   std::iota(axes.begin(), axes.end(), 0);
-  std::stable_sort(axes.begin(), axes.end(), [this](int a, int b) {
+  std::sort(axes.begin(), axes.end(), [this](int a, int b) {
     const std::int64_t stride_a = magnitude(strides()[a]);
     const std::int64_t stride_b = magnitude(strides()[b]);
-    return stride_a != stride_b ? stride_a > stride_b : shape()[a] > shape()[b];
+    if (stride_a != stride_b) return stride_a > stride_b;
+    return shape()[a] != shape()[b] ? shape()[a] > shape()[b] : a < b;
   });
   return axes;
 }
