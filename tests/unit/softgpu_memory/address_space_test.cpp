@@ -79,6 +79,35 @@ TEST(AddressSpace, IsWholeAgainWhenEverythingIsUnmapped) {
   EXPECT_NO_THROW(space.unmap(space.map(all_but_guard), all_but_guard));
 }
 
+TEST(AddressSpace, ReservesWhereItIsAskedTo) {
+  AddressSpace space(kGiB);
+  std::byte* first = space.reserve(kHugePageBytes, kHugePageBytes, nullptr);
+  std::byte* behind = space.reserve(kHugePageBytes, kHugePageBytes, first + kHugePageBytes);
+  EXPECT_EQ(behind, first + kHugePageBytes);
+  std::byte* elsewhere = space.reserve(kHugePageBytes, kHugePageBytes, first);
+  EXPECT_NE(elsewhere, first);
+  EXPECT_FALSE(readable(first));
+  space.release(first, kHugePageBytes);
+  EXPECT_EQ(space.reserve(kHugePageBytes, kHugePageBytes, first), first);
+}
+
+TEST(AddressSpace, ReservesOnlyWhatIsForThat) {
+  AddressSpace space(kGiB);
+  std::byte* mapped = space.map(kPageBytes);
+  std::byte* freed = space.map(kHugePageBytes);
+  space.unmap(freed, kHugePageBytes);
+  EXPECT_NE(space.reserve(kPageBytes, kPageBytes, mapped), mapped);
+  EXPECT_NE(space.reserve(kPageBytes, kPageBytes, freed), freed);
+  std::byte outside{};
+  EXPECT_TRUE(space.contains(space.reserve(kPageBytes, kPageBytes, &outside)));
+}
+
+TEST(AddressSpace, ThrowsWhenThereIsNothingToReserve) {
+  AddressSpace space(kGiB);
+  EXPECT_THROW(space.reserve(2 * kGiB, kPageBytes, nullptr), OutOfMemory);
+  EXPECT_THROW(space.reserve(kPageBytes, std::size_t{1} << 62, nullptr), OutOfMemory);
+}
+
 TEST(AddressSpace, ThrowsWhenThereIsNoRoom) {
   AddressSpace space(kGiB);
   EXPECT_THROW(space.map(2 * kGiB), OutOfMemory);

@@ -45,6 +45,55 @@ TEST_F(Table, RefusesOverlaps) {
   EXPECT_TRUE(add(90, 10));
 }
 
+TEST_F(Table, TakesMappingsThatFollowEachOtherAsOne) {
+  const auto map = [&](std::size_t offset, std::size_t size, Access access, Kind kind = Kind::device) {
+    table_.insert({.base = at(offset), .size = size, .kind = kind, .freed_by = FreedBy::unmapping, .access = access});
+  };
+  map(100, 50, Access::read_write);
+  map(150, 50, Access::read_write);
+  map(200, 50, Access::read);
+  map(250, 50, Access::read, Kind::host);
+  map(310, 50, Access::read, Kind::host);
+  add(360, 10);
+  EXPECT_EQ(table_.extent(at(120))->bytes, 80u);
+  EXPECT_EQ(table_.extent(at(200))->bytes, 50u) << "what follows is of another kind";
+  EXPECT_EQ(table_.extent(at(200))->access, Access::read);
+  EXPECT_EQ(table_.extent(at(260))->bytes, 40u) << "there is a gap";
+  EXPECT_EQ(table_.extent(at(310))->bytes, 50u) << "what follows is no mapping";
+}
+
+TEST_F(Table, AllocationsThatFollowEachOtherAreNotOne) {
+  add(100, 50);
+  add(150, 50);
+  EXPECT_EQ(table_.extent(at(100))->bytes, 50u);
+}
+
+TEST_F(Table, TellsWhetherARangeIsFree) {
+  add(100, 50);
+  EXPECT_FALSE(table_.any_in(at(0), 100));
+  EXPECT_TRUE(table_.any_in(at(0), 101));
+  EXPECT_TRUE(table_.any_in(at(120), 10));
+  EXPECT_TRUE(table_.any_in(at(149), 100));
+  EXPECT_FALSE(table_.any_in(at(150), 100));
+}
+
+TEST_F(Table, ChangesWhatStartsThere) {
+  add(100, 50);
+  EXPECT_TRUE(table_.modify(at(100), [](Allocation& allocation) { allocation.access = Access::read; }));
+  EXPECT_FALSE(table_.modify(at(101), [](Allocation&) {}));
+  EXPECT_EQ(table_.find(at(120))->access, Access::read);
+}
+
+TEST_F(Table, FindsByWhatItIsToldToLookFor) {
+  add(100, 50, 3);
+  add(200, 50, 4);
+  const auto of_context = [this](std::uint64_t context) {
+    return table_.find_if([=](const Allocation& allocation) { return allocation.context == context; });
+  };
+  EXPECT_EQ(of_context(4)->base, at(200));
+  EXPECT_FALSE(of_context(5));
+}
+
 TEST_F(Table, ErasesByTheFirstByteOnly) {
   add(100, 50);
   EXPECT_FALSE(table_.erase(at(101)));

@@ -54,6 +54,16 @@ TEST(Handles, CanGetAnotherObject) {
   EXPECT_EQ(*table.find(handle), 2);
 }
 
+TEST(Handles, WithoutAnObjectCanBeGivenUp) {
+  Table table;
+  const Handle handle = table.add(std::make_shared<int>(1));
+  table.replace(handle, nullptr);
+  table.discard(handle);
+  EXPECT_EQ(table.find(handle), nullptr);
+  for (int i = 0; i < 5000; ++i) table.remove(table.add(std::make_shared<int>(i)));
+  EXPECT_TRUE(table.all().empty());
+}
+
 TEST(Handles, CanBeUsedWhileOthersAreRemoved) {
   Table table;
   std::vector<std::thread> threads;
