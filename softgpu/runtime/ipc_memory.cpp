@@ -123,13 +123,15 @@ CUdeviceptr open_memory(Context& context, const CUipcMemHandle& handle) {
 
 void close_memory(CUdeviceptr pointer) {
   Driver& driver = Driver::get();
-  const std::scoped_lock lock(ipc_mutex());
+  std::unique_lock lock(ipc_mutex());
   const auto found = driver.allocations().find_base(to_pointer(pointer));
   require(found && found->freed_by == memory::FreedBy::closing, CUDA_ERROR_INVALID_VALUE,
           "the pointer is not the start of memory that was opened");
   if (--static_cast<OpenedMemory&>(*found->backing).uses != 0) return;
+  const auto closed = driver.allocations().erase(found->base);
+  lock.unlock();
   for (const auto& context : driver.handles().contexts.all()) context->wait_idle();
-  if (const auto closed = driver.allocations().erase(found->base)) release(*closed);
+  if (closed) release(*closed);
 }
 
 }  // namespace softgpu::runtime

@@ -15,7 +15,8 @@ namespace {
 using memory::Access;
 using memory::Allocation;
 
-constexpr int kHost = -1;  // among devices' ordinals
+constexpr int kHost = -1;                         // among devices' ordinals
+using Rights = std::map<int, CUmemAccess_flags>;  // by device; none for those that are not there
 
 // What a mapping's pages are, and who may use them.
 class Mapping final : public memory::Backing {
@@ -24,17 +25,17 @@ class Mapping final : public memory::Backing {
 
   const std::shared_ptr<PhysicalMemory>& memory() const { return memory_; }
   // Under VirtualMemory's lock.
-  std::map<int, CUmemAccess_flags>& rights() { return rights_; }
+  Rights& rights() { return rights_; }
 
  private:
   const std::shared_ptr<PhysicalMemory> memory_;
-  std::map<int, CUmemAccess_flags> rights_;  // by device; none for those that are not there
+  Rights rights_;
 };
 
 Mapping& mapping_of(const Allocation& allocation) { return static_cast<Mapping&>(*allocation.backing); }
 
 // The pages' rights: the most that anybody has.
-Access strongest(const std::map<int, CUmemAccess_flags>& rights) {
+Access strongest(const Rights& rights) {
   Access access = Access::none;
   for (const auto& [who, flags] : rights)
     access = std::max(access, flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? Access::read_write
@@ -55,12 +56,33 @@ int holder(const CUmemLocation& location, bool on_device) {
   }
 }
 
+Rights checked(std::span<const CUmemAccessDesc> access, const std::vector<Allocation>& mappings) {
+  Rights rights;
+  for (const CUmemAccessDesc& entry : access) {
+    require(entry.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+                entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            CUDA_ERROR_INVALID_VALUE, "access is none, reading, or reading and writing");
+    for (const Allocation& mapping : mappings)
+      rights[holder(entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
+  }
+  return rights;
+}
+
+Access access_with(const Allocation& mapping, const Rights& added) {
+  Rights rights = added;
+  rights.insert(mapping_of(mapping).rights().begin(), mapping_of(mapping).rights().end());
+  return strongest(rights);
+}
+
 void require_multiple(std::size_t value, const char* message) {
   require(value % memory::kHugePageBytes == 0, CUDA_ERROR_INVALID_VALUE, message);
 }
 
-void wait_for_all_work() {
+// For all that is under way. Others must be able to go on meanwhile: the work may depend on what they do.
+void wait_without(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
   for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  lock.lock();
 }
 
 }  // namespace
@@ -137,39 +159,30 @@ std::vector<Allocation> VirtualMemory::mappings_in(const std::byte* base, std::s
 }
 
 void VirtualMemory::unmap(std::byte* base, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  mappings_in(base, bytes);
+  wait_without(lock);
   const std::vector<Allocation> mappings = mappings_in(base, bytes);
-  wait_for_all_work();
   require(memory::AddressSpace::make_inaccessible(base, bytes), CUDA_ERROR_OUT_OF_MEMORY,
           "the process has too many mappings");
   for (const Allocation& mapping : mappings) Driver::get().allocations().erase(mapping.base);
 }
 
 void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<const CUmemAccessDesc> access) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::vector<Allocation> mappings = mappings_in(base, bytes);
-  std::map<int, CUmemAccess_flags> wanted;
-  for (const CUmemAccessDesc& entry : access) {
-    require(entry.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
-                entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-            CUDA_ERROR_INVALID_VALUE, "access is none, reading, or reading and writing");
-    for (const Allocation& mapping : mappings)
-      wanted[holder(entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
+  const Rights added = checked(access, mappings);
+  const auto weakened = [&](const Allocation& mapping) { return access_with(mapping, added) < mapping.access; };
+  if (std::any_of(mappings.begin(), mappings.end(), weakened)) {
+    wait_without(lock);
+    mappings = mappings_in(base, bytes);
   }
-  bool less = false;
-  for (Allocation& mapping : mappings) {
-    std::map<int, CUmemAccess_flags> rights = mapping_of(mapping).rights();
-    for (const auto& [who, flags] : wanted) rights[who] = flags;
-    const Access after = strongest(rights);
-    less = less || after < mapping.access;
-    mapping.access = after;
-  }
-  if (less) wait_for_all_work();
   for (const Allocation& mapping : mappings) {
-    require(memory::protect(mapping.base, mapping.size, mapping.access), CUDA_ERROR_OUT_OF_MEMORY,
+    const Access after = access_with(mapping, added);
+    require(memory::protect(mapping.base, mapping.size, after), CUDA_ERROR_OUT_OF_MEMORY,
             "the process has too many mappings");
-    for (const auto& [who, flags] : wanted) mapping_of(mapping).rights()[who] = flags;
-    Driver::get().allocations().modify(mapping.base, [&](Allocation& entry) { entry.access = mapping.access; });
+    for (const auto& [who, flags] : added) mapping_of(mapping).rights()[who] = flags;
+    Driver::get().allocations().modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
   }
 }
 

@@ -155,6 +155,7 @@ TEST_F(MemorySharing, OwnMemoryCanBeImported) {
 }
 
 TEST_F(MemorySharing, OwnMemoryIsCountedOnce) {
+  if (!is_softgpu()) GTEST_SKIP() << "other processes change how much memory a GPU has free";
   std::size_t before = 0, after = 0, total = 0;
   const CreatedMemory memory(bytes_, memory_properties(kDescriptor));
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&before, &total));
