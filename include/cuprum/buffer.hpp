@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <cuprum/copy_options.hpp>
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
 #include <cuprum/memory_resource.hpp>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -31,8 +33,9 @@ concept Pattern = Copyable<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) 
 }  // namespace detail
 
 /// A cheap handle: copies share one allocation, which is freed in the order of its stream when the last copy goes or at
-/// close(). A buffer keeps its memory resource and that stream alive. Threads may share it, except that close() must
-/// not run while another thread uses it. Made by Device::allocate and MemoryResource::allocate.
+/// close(). A buffer keeps its memory resource and that stream alive. Threads may share it, except that close(),
+/// set_deallocation_stream() and VirtualMemoryResource::modify_allocation must not run while another thread uses it.
+/// Made by Device::allocate and MemoryResource::allocate.
 ///
 /// All work with the contents is asynchronous: it is queued on the given stream and the calls return at once. A buffer
 /// that goes away is freed after what is queued on its own stream; work on other streams must be done, or be waited for
@@ -43,6 +46,12 @@ class CUPRUM_API Buffer {
   /// `owner` is kept alive for that time.
   static Buffer from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner = nullptr);
 
+  /// Takes over `size` bytes at `pointer`: `resource` gets them back after what is then queued on `stream`. Without a
+  /// stream it is the default stream of the resource's device, or of the current one.
+  static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource);
+  static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
+                            const Stream& stream);
+
   /// Copies the whole of `source`, which must be of the same size. Both buffers must stay open until the copy has run.
   void copy_from(const Buffer& source, const Stream& stream) const;
 
@@ -51,6 +60,14 @@ class CUPRUM_API Buffer {
 
   /// Copies the buffer to a new one from the same memory resource.
   Buffer copy_to(const Stream& stream) const;
+
+  /// The same three with options, which a driver before CUDA 13.2 ignores: it reads the source in stream order. Throws
+  /// NotSupported there for MemcpySrcAccessOrder::during_api_call, because the caller relies on it. Throws
+  /// InvalidArgument for the legacy default stream, which the driver refuses, and while the stream is being captured,
+  /// because graphs don't have these options.
+  void copy_from(const Buffer& source, const Stream& stream, const CopyOptions& options) const;
+  Buffer copy_to(const Buffer& destination, const Stream& stream, const CopyOptions& options) const;
+  Buffer copy_to(const Stream& stream, const CopyOptions& options) const;
 
   /// Copies from ordinary host memory of the same size in bytes. Pageable memory has been read when this returns; page-
   /// locked memory must stay as it is until the copy has run.
@@ -70,9 +87,13 @@ class CUPRUM_API Buffer {
   /// fill(0xff, stream) repeats an int, fill(std::uint8_t{0xff}, stream) a byte.
   template <detail::Pattern T>
   void fill(T value, const Stream& stream) const {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
-    fill_pattern(bits, sizeof(T), stream);
+    fill_pattern(&value, sizeof(T), stream);
+  }
+
+  /// The same with the bytes of a span, which must be 1, 2 or 4 and are read before this returns.
+  template <detail::Copyable T, std::size_t Extent>
+  void fill(std::span<T, Extent> pattern, const Stream& stream) const {
+    fill_pattern(pattern.data(), pattern.size_bytes(), stream);
   }
 
   /// The contents, for a buffer that the host can access. The first call waits until the stream has reached the
@@ -87,10 +108,20 @@ class CUPRUM_API Buffer {
   std::size_t size() const;
   bool is_device_accessible() const;
   bool is_host_accessible() const;
+  /// Whether it is CUDA's managed memory, which moves to where it is used.
+  bool is_managed() const;
+  /// Whether the memory is another process's, imported into this one.
+  bool is_mapped() const;
   /// The device that the memory is on; none for host memory.
   std::optional<int> device_id() const;
   /// None for a wrapped buffer.
   std::optional<MemoryResource> memory_resource() const;
+  /// What from_handle() was given to keep alive; null without.
+  std::shared_ptr<void> owner() const;
+
+  /// Makes the memory be freed after what is queued on `stream` then. Orders nothing now: what is queued on other
+  /// streams must be done, or be waited for by `stream`, before the buffer goes.
+  void set_deallocation_stream(const Stream& stream) const;
 
   /// Frees the memory for all copies, after what is queued on its stream; later use throws InvalidArgument. Closing
   /// twice does nothing.
@@ -103,10 +134,11 @@ class CUPRUM_API Buffer {
 
  private:
   friend struct detail::Access;
+  friend class ManagedBuffer;
   explicit Buffer(detail::Shared<detail::BufferResource> shared) : shared_(std::move(shared)) {}
   void copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const;
   void copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const;
-  void fill_pattern(std::uint32_t bits, std::size_t width, const Stream& stream) const;
+  void fill_pattern(const void* pattern, std::size_t width, const Stream& stream) const;
   void* host_view(std::size_t element_size, std::size_t alignment) const;
 
   detail::Shared<detail::BufferResource> shared_;
@@ -115,3 +147,12 @@ class CUPRUM_API Buffer {
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Buffer& buffer);
 
 }  // namespace cuprum
+
+/// By address and size, as buffers are compared. Throws InvalidArgument for a closed buffer.
+template <>
+struct std::hash<cuprum::Buffer> {
+  std::size_t operator()(const cuprum::Buffer& buffer) const {
+    return std::hash<cuprum::DevicePointer>{}(buffer.handle() ^
+                                              (static_cast<cuprum::DevicePointer>(buffer.size()) << 48));
+  }
+};

@@ -18,21 +18,31 @@
 
 #include <cuprum/buffer.hpp>
 #include <cuprum/context.hpp>
+#include <cuprum/copy_options.hpp>
 #include <cuprum/data_type.hpp>
 #include <cuprum/device.hpp>
+#include <cuprum/device_memory_resource.hpp>
 #include <cuprum/diagnostics.hpp>
 #include <cuprum/dlpack.hpp>
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
+#include <cuprum/host.hpp>
 #include <cuprum/ipc.hpp>
 #include <cuprum/ipc_channel.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch.hpp>
 #include <cuprum/launch_config.hpp>
+#include <cuprum/legacy_pinned_memory_resource.hpp>
+#include <cuprum/location.hpp>
+#include <cuprum/managed_buffer.hpp>
+#include <cuprum/managed_memory_resource.hpp>
+#include <cuprum/memory_batches.hpp>
+#include <cuprum/memory_pool.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/object_code.hpp>
 #include <cuprum/pathfinder.hpp>
+#include <cuprum/pinned_memory_resource.hpp>
 #include <cuprum/prepared_launch.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
@@ -41,3 +51,4 @@
 #include <cuprum/typed_kernel.hpp>
 #include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>
+#include <cuprum/virtual_memory_resource.hpp>

@@ -27,6 +27,11 @@
 #include <string>
 #include <utility>
 
+#if CUDA_VERSION < 13020  // newer than the oldest headers that will do
+using PFN_cuMemcpyWithAttributesAsync_v13020 = CUresult(CUDAAPI*)(CUdeviceptr, CUdeviceptr, size_t, CUmemcpyAttributes*,
+                                                                  CUstream);
+#endif
+
 namespace cuprum::driver {
 
 namespace detail {

@@ -1,7 +1,8 @@
-// Memory resources: where buffers come from.
+// Memory resources: where buffers come from. The library's own are DeviceMemoryResource, PinnedMemoryResource,
+// ManagedMemoryResource, LegacyPinnedMemoryResource and VirtualMemoryResource, each in a header of its name.
 //
-//   DeviceMemoryResource pool(device, {.max_size = 1 << 30});
-//   Buffer buffer = pool.allocate(4096, stream);
+//   MemoryResource resource = DeviceMemoryResource(device);
+//   Buffer buffer = resource.allocate(4096, stream);
 //
 // To bring your own, derive from MemoryResource::Interface:
 //
@@ -12,13 +13,13 @@
 #include <cstddef>
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
+#include <cuprum/detail/shared.hpp>
 #include <memory>
 #include <optional>
 
 namespace cuprum {
 
 class Buffer;
-class Device;
 class Stream;
 
 /// A cheap handle: copies share one resource. Buffers keep the resource they come from alive, so it may go first.
@@ -35,24 +36,41 @@ class CUPRUM_API MemoryResource {
     virtual DevicePointer allocate(std::size_t size, const Stream& stream) = 0;
 
     /// Takes back what allocate() gave, after the work queued on `stream`. Called from any thread, with any or no
-    /// context current, also while the process exits. What it throws goes to the log hook.
+    /// context current, also while the process exits. Where a buffer's destructor is the caller, what it throws goes to
+    /// the log hook.
     virtual void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) = 0;
 
     virtual bool is_device_accessible() const = 0;
     virtual bool is_host_accessible() const = 0;
 
+    /// Whether the memory is CUDA's managed memory, which moves to where it is used.
+    virtual bool is_managed() const { return false; }
+
     /// The device that the memory is on; none for host memory.
     virtual std::optional<int> device_id() const = 0;
+
+   private:
+    friend struct detail::BufferResource;
+    /// deallocate() for a buffer that goes away: its stream may have been closed by the user, who then has no handle to
+    /// it any more. The library's own resources do without making one.
+    virtual void take_back(DevicePointer pointer, std::size_t size,
+                           const std::shared_ptr<detail::StreamResource>& stream);
   };
 
   explicit MemoryResource(std::shared_ptr<Interface> implementation);
 
   /// `size` bytes, usable by work queued on `stream` from now on; on other streams after they waited for it. Freed on
-  /// the same stream unless Buffer::close says another. Size 0 gives a buffer without memory. Throws OutOfMemory.
+  /// the same stream unless Buffer::close or Buffer::set_deallocation_stream says another. Size 0 gives a buffer
+  /// without memory. Throws OutOfMemory, whose text says what state the memory is in.
   Buffer allocate(std::size_t size, const Stream& stream) const;
+
+  /// Gives back memory that came from this resource without a Buffer, after the work queued on `stream`. Throws what
+  /// the implementation throws, such as DriverError for a pointer that is none of its own.
+  void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) const;
 
   bool is_device_accessible() const { return implementation_->is_device_accessible(); }
   bool is_host_accessible() const { return implementation_->is_host_accessible(); }
+  bool is_managed() const { return implementation_->is_managed(); }
   std::optional<int> device_id() const { return implementation_->device_id(); }
 
   const std::shared_ptr<Interface>& implementation() const { return implementation_; }
@@ -63,31 +81,6 @@ class CUPRUM_API MemoryResource {
 
  private:
   std::shared_ptr<Interface> implementation_;
-};
-
-struct DeviceMemoryResourceOptions {
-  std::size_t max_size = 0;  ///< bytes that the pool may grow to; 0: as much as there is
-};
-
-/// A device's memory, allocated in stream order from a CUDA memory pool: the device's default pool, or one of its own
-/// when options are given.
-class CUPRUM_API DeviceMemoryResource : public MemoryResource {
- public:
-  explicit DeviceMemoryResource(const Device& device);
-  DeviceMemoryResource(const Device& device, const DeviceMemoryResourceOptions& options);
-};
-
-struct PinnedMemoryResourceOptions {
-  std::size_t max_size = 0;  ///< bytes that the pool may grow to; 0: as much as there is
-};
-
-/// Page-locked host memory that the host and all devices can access, allocated in stream order: from a CUDA memory pool
-/// for the host where the driver has those (CUDA 13), else one by one, where freeing waits for the stream.
-class CUPRUM_API PinnedMemoryResource : public MemoryResource {
- public:
-  /// Draws on the driver's default pool for the host.
-  PinnedMemoryResource();
-  explicit PinnedMemoryResource(const PinnedMemoryResourceOptions& options);
 };
 
 }  // namespace cuprum

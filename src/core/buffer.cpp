@@ -2,8 +2,11 @@
 #include <cuprum/stream.hpp>
 #include <ostream>
 
+#include "core/buffer_resource.hpp"
+#include "core/copy.hpp"
+#include "core/default_memory.hpp"
 #include "core/default_streams.hpp"
-#include "core/resources.hpp"
+#include "core/pointer_facts.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -25,24 +28,22 @@ void check_sizes(std::size_t source, std::size_t destination) {
                              source > destination ? ", which is too small" : "", ": the sizes must be equal"));
 }
 
-// Unified addressing lets the driver tell host from device addresses, so one entry point serves all directions.
-void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream) {
-  const StreamResource& queue = *Access::resource(stream);
-  if (bytes == 0) return;
-  ContextGuard guard(queue.context());
-  driver::call<&Api::cuMemcpyAsync>(Doing{[&] {
-                                      return text("copying ", bytes, " bytes from ", reinterpret_cast<void*>(source),
-                                                  " to ", reinterpret_cast<void*>(destination), " on ", stream);
-                                    }},
-                                    destination, source, bytes, queue.handle);
+template <typename... Options>
+void copy(const Buffer& destination, const Buffer& source, const Stream& stream, const Options&... options) {
+  const BufferResource& to = *Access::resource(destination);
+  const BufferResource& from = *Access::resource(source);
+  check_sizes(from.size, to.size);
+  core::queue_copy(to.pointer, from.pointer, to.size, stream, options...);
 }
 
-/// Answers for a wrapped buffer, whose pointer only the driver knows.
-template <typename T>
-std::optional<T> pointer_attribute(DevicePointer pointer, CUpointer_attribute which) {
-  T value{};
-  if (driver::try_call<&Api::cuPointerGetAttribute>(&value, which, pointer) != CUDA_SUCCESS) return std::nullopt;
-  return value;
+template <typename... Options>
+Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&... options) {
+  const BufferResource& from = *Access::resource(source);
+  if (!from.memory)
+    throw InvalidArgument(text("copy to a new buffer: ", source, " has no memory resource to allocate that from"));
+  Buffer destination = detail::allocate_buffer(from.memory, from.size, stream);
+  copy(destination, source, stream, options...);
+  return destination;
 }
 
 }  // namespace
@@ -50,79 +51,74 @@ std::optional<T> pointer_attribute(DevicePointer pointer, CUpointer_attribute wh
 BufferResource::~BufferResource() {
   if (!memory || !pointer) return;
   try {
-    memory->deallocate(pointer, size, Access::make<Stream>(core::reachable(stream)));
+    if (stream->handle == CU_STREAM_PER_THREAD) [[unlikely]]
+      memory->take_back(pointer, size, core::reachable(stream));
+    else
+      memory->take_back(pointer, size, stream);
   } catch (const std::exception& error) {
     support::log(text("freeing a buffer failed: ", error.what()));
   }
 }
 
-MemoryResource::Interface::~Interface() = default;
-
-MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : implementation_(std::move(implementation)) {
-  if (!implementation_) throw InvalidArgument("a memory resource needs an implementation; this one is null");
-}
-
-Buffer MemoryResource::allocate(std::size_t size, const Stream& stream) const {
-  std::shared_ptr<StreamResource> queue = core::settled(Access::resource(stream));
-  const DevicePointer pointer = size == 0 ? 0 : implementation_->allocate(size, stream);
-  std::shared_ptr<BufferResource> buffer;
-  try {
-    buffer = std::make_shared<BufferResource>(pointer, size);
-  } catch (...) {
-    if (pointer) implementation_->deallocate(pointer, size, stream);
-    throw;
-  }
-  buffer->memory = implementation_;
-  buffer->stream = std::move(queue);
-  return Access::make<Buffer>(std::move(buffer));
-}
-
 Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner) {
-  auto buffer = std::make_shared<BufferResource>(pointer, size);
-  buffer->owner = std::move(owner);
-  buffer->reached = true;
-  return Access::make<Buffer>(std::move(buffer));
+  return detail::wrap_buffer(pointer, size, std::move(owner));
 }
 
-void Buffer::copy_from(const Buffer& source, const Stream& stream) const {
-  const BufferResource& to = *Access::resource(*this);
-  const BufferResource& from = *Access::resource(source);
-  check_sizes(from.size, to.size);
-  queue_copy(to.pointer, from.pointer, to.size, stream);
+Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource) {
+  return from_handle(pointer, size, resource, core::default_stream_of(resource));
 }
+
+Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
+                           const Stream& stream) {
+  return detail::wrap_buffer(pointer, size, resource.implementation(), core::settled(Access::resource(stream)));
+}
+
+void Buffer::copy_from(const Buffer& source, const Stream& stream) const { copy(*this, source, stream); }
 
 Buffer Buffer::copy_to(const Buffer& destination, const Stream& stream) const {
-  destination.copy_from(*this, stream);
+  copy(destination, *this, stream);
   return destination;
 }
 
-Buffer Buffer::copy_to(const Stream& stream) const {
-  auto resource = memory_resource();
-  if (!resource)
-    throw InvalidArgument(text("copy to a new buffer: ", *this, " has no memory resource to allocate that from"));
-  return copy_to(resource->allocate(size(), stream), stream);
+Buffer Buffer::copy_to(const Stream& stream) const { return copy_to_new(*this, stream); }
+
+void Buffer::copy_from(const Buffer& source, const Stream& stream, const CopyOptions& options) const {
+  copy(*this, source, stream, options);
+}
+
+Buffer Buffer::copy_to(const Buffer& destination, const Stream& stream, const CopyOptions& options) const {
+  copy(destination, *this, stream, options);
+  return destination;
+}
+
+Buffer Buffer::copy_to(const Stream& stream, const CopyOptions& options) const {
+  return copy_to_new(*this, stream, options);
 }
 
 void Buffer::copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const {
   const BufferResource& to = *Access::resource(*this);
   check_sizes(bytes, to.size);
-  queue_copy(to.pointer, reinterpret_cast<DevicePointer>(source), bytes, stream);
+  core::queue_copy(to.pointer, reinterpret_cast<DevicePointer>(source), bytes, stream);
 }
 
 void Buffer::copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const {
   const BufferResource& from = *Access::resource(*this);
   check_sizes(from.size, bytes);
-  queue_copy(reinterpret_cast<DevicePointer>(destination), from.pointer, bytes, stream);
+  core::queue_copy(reinterpret_cast<DevicePointer>(destination), from.pointer, bytes, stream);
 }
 
-void Buffer::fill_pattern(std::uint32_t bits, std::size_t width, const Stream& stream) const {
+void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& stream) const {
   const BufferResource& buffer = *Access::resource(*this);
   const StreamResource& queue = *Access::resource(stream);
+  if (width != 1 && width != 2 && width != 4)
+    throw InvalidArgument(text("fill: a pattern of ", width, " bytes; it must have 1, 2 or 4"));
   if (buffer.size % width != 0) {
     throw InvalidArgument(text("fill: the buffer's ", buffer.size, " bytes are not a multiple of the value's ", width,
                                "; pass a std::uint8_t to fill byte by byte"));
   }
   if (buffer.size == 0) return;
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, pattern, width);
   ContextGuard guard(queue.context());
   Doing doing{[&] { return text("filling ", *this, " on ", stream); }};
   const std::size_t count = buffer.size / width;
@@ -163,24 +159,24 @@ std::size_t Buffer::size() const { return Access::resource(*this)->size; }
 
 bool Buffer::is_device_accessible() const {
   const BufferResource& buffer = *Access::resource(*this);
-  if (buffer.memory) return buffer.memory->is_device_accessible();
-  return pointer_attribute<CUdeviceptr>(buffer.pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER).has_value();
+  return buffer.memory ? buffer.memory->is_device_accessible() : core::facts_of(buffer.pointer).is_device_accessible;
 }
 
 bool Buffer::is_host_accessible() const {
   const BufferResource& buffer = *Access::resource(*this);
-  if (buffer.memory) return buffer.memory->is_host_accessible();
-  const auto type = pointer_attribute<unsigned>(buffer.pointer, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
-  const auto managed = pointer_attribute<unsigned>(buffer.pointer, CU_POINTER_ATTRIBUTE_IS_MANAGED);
-  // Memory that the driver doesn't know is the host's own.
-  return !type || *type == CU_MEMORYTYPE_HOST || managed.value_or(0) != 0;
+  return buffer.memory ? buffer.memory->is_host_accessible() : core::facts_of(buffer.pointer).is_host_accessible;
 }
+
+bool Buffer::is_managed() const {
+  const BufferResource& buffer = *Access::resource(*this);
+  return (buffer.memory && buffer.memory->is_managed()) || core::facts_of(buffer.pointer).is_managed;
+}
+
+bool Buffer::is_mapped() const { return Access::resource(*this)->mapped; }
 
 std::optional<int> Buffer::device_id() const {
   const BufferResource& buffer = *Access::resource(*this);
-  if (buffer.memory) return buffer.memory->device_id();
-  if (is_host_accessible()) return std::nullopt;
-  return pointer_attribute<int>(buffer.pointer, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+  return buffer.memory ? buffer.memory->device_id() : core::facts_of(buffer.pointer).device;
 }
 
 std::optional<MemoryResource> Buffer::memory_resource() const {
@@ -189,11 +185,17 @@ std::optional<MemoryResource> Buffer::memory_resource() const {
   return MemoryResource(buffer.memory);
 }
 
+std::shared_ptr<void> Buffer::owner() const { return Access::resource(*this)->owner; }
+
+void Buffer::set_deallocation_stream(const Stream& stream) const {
+  Access::resource(*this)->stream = core::settled(Access::resource(stream));
+}
+
 void Buffer::close() { Access::close(*this); }
 
 void Buffer::close(const Stream& stream) {
   if (!Access::is_open(*this)) return;
-  Access::resource(*this)->stream = core::settled(Access::resource(stream));
+  set_deallocation_stream(stream);
   close();
 }
 

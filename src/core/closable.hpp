@@ -23,10 +23,14 @@ struct Closable {
   std::shared_ptr<Resource> resource;
 };
 
+/// Buffers have to be cheap to make: see core/buffer_resource.hpp.
+template <>
+struct Closable<BufferResource>;
+
 struct Access {
   /// The resource behind a handle. Throws InvalidArgument when it is closed (or the handle was moved from).
   template <typename Handle>
-  static const auto& resource(const Handle& handle) {
+  static auto& resource(const Handle& handle) {
     if (!handle.shared_ || !handle.shared_->resource) [[unlikely]]
       refuse_closed(title(handle));
     return handle.shared_->resource;
@@ -46,6 +50,13 @@ struct Access {
   static Handle make(std::shared_ptr<Resource> resource) {
     return Handle(std::make_shared<Closable<Resource>>(Closable<Resource>{std::move(resource)}));
   }
+
+  // See core/buffer_resource.hpp.
+  template <typename Handle>
+  static Handle make_buffer(Shared<BufferResource> shared) {
+    return Handle(std::move(shared));
+  }
+  static const Shared<BufferResource>& shared(const Buffer& buffer) { return buffer.shared_; }
 
   // Kernels and object code have no close(): their handles hold the resource itself.
   static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) { return kernel.resource_; }

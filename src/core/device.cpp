@@ -3,9 +3,9 @@
 #include <ostream>
 
 #include "core/context.hpp"
+#include "core/default_memory.hpp"
 #include "core/device_facts.hpp"
 #include "core/host_calls.hpp"
-#include "core/memory_pools.hpp"
 #include "core/resources.hpp"
 #include "support/text.hpp"
 
@@ -147,7 +147,7 @@ Stream Device::default_stream() const {
 }
 
 Buffer Device::allocate(std::size_t size, const Stream& stream) const {
-  return memory_resource().allocate(size, stream);
+  return core::allocate_on(device_id_, size, stream);
 }
 
 MemoryResource Device::memory_resource() const { return core::memory_resource_of(device_id_); }

@@ -1,7 +1,8 @@
 #include <cuprum/diagnostics.hpp>
 
+#include "core/buffer_resource.hpp"
 #include "core/kernel_resource.hpp"
-#include "core/memory_pools.hpp"
+#include "core/memory_pool.hpp"
 #include "core/object_code_resource.hpp"
 #include "core/program_resource.hpp"
 #include "core/resources.hpp"

@@ -2,6 +2,7 @@
 
 #include <cuprum/dlpack.hpp>
 
+#include "core/buffer_resource.hpp"
 #include "core/default_streams.hpp"
 #include "core/dlpack_types.hpp"
 #include "core/resources.hpp"

@@ -1,5 +1,6 @@
 #include <cuprum/prepared_launch.hpp>
 
+#include "core/buffer_resource.hpp"
 #include "core/kernel_resource.hpp"
 #include "core/launch_checks.hpp"
 #include "core/native_launch.hpp"
@@ -43,6 +44,6 @@ const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }
 
 const LaunchConfig& config_of(const LaunchPlan& plan) { return plan.config; }
 
-std::shared_ptr<const void> keep_alive(const Buffer& buffer) { return Access::resource(buffer); }
+std::shared_ptr<const void> keep_alive(const Buffer& buffer) { return std::make_shared<const BufferUse>(buffer); }
 
 }  // namespace cuprum::detail

@@ -1,10 +1,9 @@
-// What streams, events and buffers hold. How each is released is settled when it is made, and works from any thread,
+// What streams and events hold. How each is released is settled when it is made, and works from any thread,
 // with any or no context current, and while the process exits.
 #pragma once
 
 #include <atomic>
 #include <cuprum/driver.hpp>
-#include <cuprum/memory_resource.hpp>
 #include <memory>
 #include <thread>
 
@@ -73,20 +72,6 @@ struct EventResource : support::Counted<EventResource> {
 
  private:
   const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
-};
-
-struct BufferResource : support::Counted<BufferResource> {
-  BufferResource(DevicePointer the_pointer, std::size_t the_size) noexcept : pointer(the_pointer), size(the_size) {}
-  BufferResource(const BufferResource&) = delete;
-  BufferResource& operator=(const BufferResource&) = delete;
-  ~BufferResource();
-
-  const DevicePointer pointer;
-  const std::size_t size;
-  std::shared_ptr<MemoryResource::Interface> memory;  ///< takes the memory back; null for a wrapped buffer
-  std::shared_ptr<StreamResource> stream;             ///< in whose order it is taken back; settled
-  std::shared_ptr<void> owner;                        ///< of a wrapped buffer
-  std::atomic<bool> reached{false};  ///< the stream is known to have reached the allocation, so the host may touch it
 };
 
 }  // namespace cuprum::detail

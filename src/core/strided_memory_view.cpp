@@ -3,6 +3,7 @@
 #include <cuprum/strided_memory_view.hpp>
 #include <ostream>
 
+#include "core/buffer_resource.hpp"
 #include "core/resources.hpp"
 #include "core/strided_copy.hpp"
 #include "core/view_maker.hpp"

@@ -20,6 +20,7 @@ struct ContextResource;
 struct EventResource;
 struct KernelResource;
 struct ObjectCodeResource;
+class PoolMemory;
 struct ProgramResource;
 struct StreamResource;
 

@@ -1,0 +1,49 @@
+// Managed memory from a CUDA memory pool: one address for the host and all devices.
+//
+//   ManagedMemoryResource managed({.preferred_location = 0});
+//   ManagedBuffer buffer = managed.allocate(4096, stream);
+//   buffer.prefetch(Host(), stream);
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/location.hpp>
+#include <cuprum/managed_buffer.hpp>
+#include <cuprum/memory_pool.hpp>
+#include <optional>
+
+namespace cuprum {
+
+enum class ManagedMemoryLocationType { device, host, host_numa };
+
+struct ManagedMemoryResourceOptions {
+  /// Where the memory should be. Without preferred_location_type: a device's number, -1 for the host, none for no
+  /// preference. With `device`: the device's number. With `host`: none. With `host_numa`: the NUMA node's number, or
+  /// none for the node of the current device.
+  std::optional<int> preferred_location = {};
+  std::optional<ManagedMemoryLocationType> preferred_location_type = {};
+};
+
+/// Memory that moves to where it is used, allocated in stream order. On a system without concurrent managed access (see
+/// DeviceProperties) the host must not touch any of it while a kernel runs; the first resource that is made there says
+/// so to the log hook.
+class CUPRUM_API ManagedMemoryResource : public MemoryPool {
+ public:
+  /// Draws on the driver's current pool for managed memory. Throws NotSupported when there is none, which is so before
+  /// CUDA 13 and on systems without concurrent managed access.
+  ManagedMemoryResource();
+
+  /// Makes a pool of its own. Throws InvalidArgument when the location and its type don't fit, NotSupported before CUDA
+  /// 13.
+  explicit ManagedMemoryResource(const ManagedMemoryResourceOptions& options);
+
+  ManagedBuffer allocate(std::size_t size, const Stream& stream) const;
+
+  /// What the options asked for; none for no preference.
+  std::optional<Location> preferred_location() const;
+};
+
+/// Lets the next ManagedMemoryResource warn again.
+CUPRUM_API void reset_concurrent_access_warning();
+
+}  // namespace cuprum

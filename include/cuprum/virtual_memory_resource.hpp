@@ -1,0 +1,77 @@
+// Memory by CUDA's virtual memory management: buffers that can grow.
+//
+//   VirtualMemoryResource resource(device, {.granularity = VirtualMemoryGranularityType::minimum});
+//   Buffer buffer = resource.allocate(1 << 20, stream);
+//   resource.modify_allocation(buffer, 8 << 20);      // the contents stay
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/location.hpp>
+#include <cuprum/memory_resource.hpp>
+#include <optional>
+#include <vector>
+
+namespace cuprum {
+
+class Device;
+
+enum class VirtualMemoryAllocationType { pinned, managed };
+using VirtualMemoryLocationType = LocationType;
+enum class VirtualMemoryHandleType { posix_fd, win32_kmt, fabric };
+enum class VirtualMemoryGranularityType { minimum, recommended };
+enum class VirtualMemoryAccessType { read_write, read };
+
+struct VirtualMemoryResourceOptions {
+  VirtualMemoryAllocationType allocation_type = VirtualMemoryAllocationType::pinned;
+  /// Where the memory is. `host_numa` means the NUMA node that is next to the device.
+  VirtualMemoryLocationType location_type = VirtualMemoryLocationType::device;
+  /// As what the memory can be exported to other processes; none: not at all.
+  std::optional<VirtualMemoryHandleType> handle_type = VirtualMemoryHandleType::posix_fd;
+  /// What sizes are rounded up to.
+  VirtualMemoryGranularityType granularity = VirtualMemoryGranularityType::recommended;
+  bool gpu_direct_rdma = false;                ///< other hardware is to access the memory
+  DevicePointer addr_hint = 0;                 ///< where the memory should appear; 0: anywhere
+  std::optional<std::size_t> addr_align = {};  ///< a power of two; none: the granularity
+  std::vector<int> peers = {};                 ///< devices that get access besides the one of the resource
+  std::optional<VirtualMemoryAccessType> self_access = VirtualMemoryAccessType::read_write;
+  std::optional<VirtualMemoryAccessType> peer_access = VirtualMemoryAccessType::read_write;
+
+  bool operator==(const VirtualMemoryResourceOptions&) const = default;
+};
+
+/// Addresses and physical memory are got separately and mapped together, so that a buffer can grow without a copy. None
+/// of it is ordered by streams: allocated memory can be used at once, and freeing waits for the buffer's stream. A step
+/// that fails undoes those before it. Threads may share the resource.
+class CUPRUM_API VirtualMemoryResource : public MemoryResource {
+ public:
+  /// Throws NotSupported when the device lacks what the options ask for.
+  explicit VirtualMemoryResource(const Device& device, const VirtualMemoryResourceOptions& options = {});
+
+  using MemoryResource::allocate;
+  /// Freed after what is queued on the device's default stream.
+  Buffer allocate(std::size_t size) const;
+
+  using MemoryResource::deallocate;
+  /// Frees at once: no work may be using the memory.
+  void deallocate(DevicePointer pointer, std::size_t size) const;
+
+  /// Makes `buffer`, and with it all its copies, `new_size` bytes large; the contents stay. When the addresses that
+  /// follow are free, the buffer grows where it is. Else it gets a new handle(), after a wait for its stream: work on
+  /// other streams must be done before. A size that is not larger changes nothing but the access rights. Returns the
+  /// buffer.
+  ///
+  /// With `options`, those are used from now on, for this growth and by allocate().
+  ///
+  /// Throws InvalidArgument when the buffer is not from this resource. When it throws, the buffer is as it was.
+  Buffer modify_allocation(const Buffer& buffer, std::size_t new_size) const;
+  Buffer modify_allocation(const Buffer& buffer, std::size_t new_size,
+                           const VirtualMemoryResourceOptions& options) const;
+
+  /// What sizes are rounded up to, in bytes.
+  std::size_t granularity() const;
+  VirtualMemoryResourceOptions options() const;
+};
+
+}  // namespace cuprum

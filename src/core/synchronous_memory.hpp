@@ -1,0 +1,31 @@
+// Memory that is allocated one by one, without pools and in no stream's order.
+#pragma once
+
+#include <cuprum/memory_resource.hpp>
+#include <optional>
+
+namespace cuprum::core {
+
+/// Device memory where there are no pools, and page-locked host memory without. The driver doesn't order freeing such
+/// memory after work on streams, so that waits.
+class SynchronousMemory final : public MemoryResource::Interface {
+ public:
+  /// On a device, or page-locked on the host.
+  explicit SynchronousMemory(std::optional<int> device) : device_(device) {}
+
+  DevicePointer allocate(std::size_t size, const Stream& stream) override;
+  void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
+  bool is_device_accessible() const override { return true; }
+  bool is_host_accessible() const override { return !device_; }
+  std::optional<int> device_id() const override { return device_; }
+
+  /// Without waiting. Throws when the driver refuses.
+  void free(DevicePointer pointer) const;
+
+ private:
+  void take_back(DevicePointer pointer, std::size_t size,
+                 const std::shared_ptr<detail::StreamResource>& stream) override;
+  std::optional<int> device_;
+};
+
+}  // namespace cuprum::core
