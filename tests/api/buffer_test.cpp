@@ -1,5 +1,8 @@
 #include <chrono>
+#include <cuprum/driver.hpp>
+#include <sstream>
 #include <thread>
+#include <unordered_set>
 
 #include "api/fixture.hpp"
 #include "api/gate.hpp"
@@ -110,6 +113,155 @@ TEST_F(BufferTest, OfSizeZeroIsABuffer) {
   empty.fill(1, stream);
   empty.copy_from(device.allocate(0, stream), stream);
   EXPECT_TRUE(PinnedMemoryResource().allocate(0, stream).as_span<int>().empty());
+}
+
+TEST_F(BufferTest, FillsWithTheBytesOfASpan) {
+  Buffer buffer = device.allocate(64, stream);
+  const std::vector<std::uint8_t> bytes = {1, 2, 3, 4};
+  buffer.fill(std::span(bytes).first(1), stream);
+  EXPECT_THAT(download<std::uint8_t>(buffer, stream), Each(1));
+  buffer.fill(std::span(bytes).first(2), stream);
+  EXPECT_EQ(download<std::uint8_t>(buffer, stream)[63], 2);
+  buffer.fill(std::as_bytes(std::span(bytes)), stream);
+  EXPECT_THAT(download<std::uint32_t>(buffer, stream), Each(0x04030201u));
+  const short pair[] = {5, 6};
+  buffer.fill(std::span(pair), stream);
+  EXPECT_EQ(download<short>(buffer, stream)[31], 6);
+}
+
+TEST_F(BufferTest, FillRefusesSpansOfOtherLengths) {
+  Buffer buffer = device.allocate(64, stream);
+  const std::vector<std::uint8_t> bytes(8);
+  for (std::size_t length : {0u, 3u, 5u, 8u}) {
+    EXPECT_THAT(error_of<InvalidArgument>([&] { buffer.fill(std::span(bytes).first(length), stream); }),
+                HasSubstr("it must have 1, 2 or 4"));
+  }
+}
+
+TEST_F(BufferTest, AreEqualByAddressAndSize) {
+  Buffer buffer = device.allocate(64, stream);
+  EXPECT_EQ(buffer, Buffer::from_handle(buffer.handle(), 64));
+  EXPECT_NE(buffer, Buffer::from_handle(buffer.handle(), 32));
+  EXPECT_NE(buffer, device.allocate(64, stream));
+}
+
+TEST_F(BufferTest, CanBeHashed) {
+  Buffer first = device.allocate(64, stream);
+  Buffer second = device.allocate(64, stream);
+  const std::unordered_set<Buffer> buffers = {first, second, Buffer::from_handle(first.handle(), 64)};
+  EXPECT_EQ(buffers.size(), 2u);
+  first.close();
+  EXPECT_THROW(std::hash<Buffer>()(first), InvalidArgument);
+}
+
+TEST_F(BufferTest, IsFreedOnAnotherStreamIfAsked) {
+  Stream other = device.create_stream();
+  Buffer result = device.allocate(64, other);
+  Buffer buffer = device.allocate(64, stream);
+  buffer.fill(3, stream);
+  stream.sync();
+  Gate gate(other);
+  result.copy_from(buffer, other);
+  buffer.set_deallocation_stream(other);
+  buffer.close();
+  stream.sync();  // the memory is still in use, so that it must not be given to this stream yet
+  Buffer next = device.allocate(64, stream);
+  next.fill(4, stream);
+  gate.open();
+  EXPECT_THAT(download<int>(result, other), Each(3));
+}
+
+TEST_F(BufferTest, TheDeallocationStreamOfAClosedBufferCanNotBeSet) {
+  Buffer buffer = device.allocate(64, stream);
+  buffer.close();
+  EXPECT_THAT(error_of<InvalidArgument>([&] { buffer.set_deallocation_stream(stream); }),
+              HasSubstr("this buffer is closed"));
+}
+
+TEST_F(BufferTest, CloseRefusesAClosedStreamAndStaysOpen) {
+  Stream closed = device.create_stream();
+  closed.close();
+  Buffer buffer = device.allocate(64, stream);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { buffer.close(closed); }), HasSubstr("this stream is closed"));
+  EXPECT_EQ(buffer.size(), 64u);
+}
+
+TEST_F(BufferTest, IsPrinted) {
+  Buffer buffer = Buffer::from_handle(0x1000, 64);
+  std::ostringstream out;
+  out << buffer;
+  EXPECT_EQ(out.str(), "a buffer of 64 bytes at 0x1000");
+}
+
+TEST_F(BufferTest, WrappedDeviceMemoryKnowsWhatItIs) {
+  Buffer data = device.allocate(64, stream);
+  Buffer wrapped = Buffer::from_handle(data.handle(), 64);
+  EXPECT_TRUE(wrapped.is_device_accessible());
+  EXPECT_FALSE(wrapped.is_host_accessible());
+  EXPECT_FALSE(wrapped.is_managed());
+  EXPECT_FALSE(wrapped.is_mapped());
+  EXPECT_EQ(wrapped.device_id(), 0);
+  EXPECT_EQ(wrapped.memory_resource(), std::nullopt);
+}
+
+TEST_F(BufferTest, WrappedHostMemoryKnowsWhatItIs) {
+  std::vector<int> values(16);
+  Buffer wrapped = Buffer::from_handle(reinterpret_cast<DevicePointer>(values.data()), 64);
+  EXPECT_FALSE(wrapped.is_device_accessible());
+  EXPECT_TRUE(wrapped.is_host_accessible());
+  EXPECT_FALSE(wrapped.is_managed());
+  EXPECT_EQ(wrapped.device_id(), std::nullopt);
+}
+
+TEST_F(BufferTest, WrappedPinnedMemoryKnowsWhatItIs) {
+  Buffer pinned = LegacyPinnedMemoryResource().allocate(64, stream);
+  Buffer wrapped = Buffer::from_handle(pinned.handle(), 64);
+  EXPECT_TRUE(wrapped.is_device_accessible());
+  EXPECT_TRUE(wrapped.is_host_accessible());
+  EXPECT_FALSE(wrapped.is_managed());
+}
+
+TEST_F(BufferTest, WrappedRegisteredMemoryKnowsWhatItIs) {
+  alignas(4096) static char values[4096];
+  driver::call<&driver::Api::cuMemHostRegister>(static_cast<void*>(values), sizeof values, 0u);
+  Buffer wrapped = Buffer::from_handle(reinterpret_cast<DevicePointer>(values), sizeof values);
+  EXPECT_TRUE(wrapped.is_device_accessible());
+  EXPECT_TRUE(wrapped.is_host_accessible());
+  driver::call<&driver::Api::cuMemHostUnregister>(static_cast<void*>(values));
+}
+
+TEST_F(BufferTest, WrappedManagedMemoryKnowsWhatItIs) {
+  CUdeviceptr pointer = 0;
+  driver::call<&driver::Api::cuMemAllocManaged>(&pointer, std::size_t{64}, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL));
+  Buffer wrapped = Buffer::from_handle(pointer, 64);
+  EXPECT_TRUE(wrapped.is_device_accessible());
+  EXPECT_TRUE(wrapped.is_host_accessible());
+  EXPECT_TRUE(wrapped.is_managed());
+  driver::call<&driver::Api::cuMemFree>(pointer);
+}
+
+TEST_F(BufferTest, WithoutOwnerIsNotFreed) {
+  Buffer data = upload(numbers(16), stream);
+  {
+    Buffer wrapped = Buffer::from_handle(data.handle(), data.size());
+  }
+  EXPECT_EQ(download<float>(data, stream), numbers(16));
+}
+
+TEST_F(BufferTest, GivesItsOwner) {
+  auto owner = std::make_shared<int>(5);
+  Buffer wrapped = Buffer::from_handle(0, 0, owner);
+  EXPECT_EQ(wrapped.owner(), owner);
+}
+
+TEST_F(BufferTest, CopiesWithinHostMemory) {
+  std::vector<int> from(16, 9);
+  std::vector<int> to(16, 0);
+  Buffer source = Buffer::from_handle(reinterpret_cast<DevicePointer>(from.data()), 64);
+  Buffer destination = Buffer::from_handle(reinterpret_cast<DevicePointer>(to.data()), 64);
+  destination.copy_from(source, stream);
+  stream.sync();
+  EXPECT_EQ(to, from);
 }
 
 TEST_F(BufferTest, CloseClosesAllCopies) {

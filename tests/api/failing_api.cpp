@@ -20,7 +20,7 @@ struct Plan {
 Plan plan;
 
 bool is_release(std::string_view name) {
-  for (const char* word : {"Destroy", "Free", "Unload", "Release", "PopCurrent", "GetCurrent", "GetError"}) {
+  for (const char* word : {"Destroy", "Free", "Unload", "Unmap", "Release", "PopCurrent", "GetCurrent", "GetError"}) {
     if (name.find(word) != std::string_view::npos) return true;
   }
   return false;
