@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cuprum/detail/export.hpp>
+#include <cuprum/detail/library_api.hpp>
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/error.hpp>
 #include <string>
@@ -42,13 +43,7 @@ enum EntryPointIndex : std::size_t {
 };
 }  // namespace detail
 
-/// One slot of the table. Call it like the C function; it is null when the driver is too old to have it.
-template <std::size_t Index, typename Function>
-struct EntryPoint {
-  static constexpr std::size_t index = Index;
-  Function function = nullptr;
-  operator Function() const noexcept { return function; }
-};
+using ::cuprum::detail::EntryPoint;
 
 /// The driver's functions by their names in <cuda.h>, each with the prototype of one fixed version.
 struct Api {

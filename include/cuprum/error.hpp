@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace cuprum {
 
@@ -60,18 +61,28 @@ class CUPRUM_API OutOfMemory : public DriverError {
   ~OutOfMemory() override;
 };
 
-/// A compiler refused the program; `log()` is what it printed, with lines.
+/// A compiler refused the program. `what()` has all of it.
 class CUPRUM_API CompileError : public Error {
  public:
+  struct Details {
+    std::string summary;
+    std::string log = {};                   ///< what the compiler printed, with lines
+    std::string source = {};                ///< the lines around the first error, numbered; may be empty
+    std::vector<std::string> options = {};  ///< what the compiler was told
+  };
+
+  explicit CompileError(Details details);
   CompileError(const std::string& summary, std::string log);
   CompileError(const CompileError&) = default;
   CompileError& operator=(const CompileError&) = default;
   ~CompileError() override;
 
-  const std::string& log() const noexcept { return *log_; }
+  const std::string& log() const noexcept { return details_->log; }
+  const std::string& source() const noexcept { return details_->source; }
+  const std::vector<std::string>& options() const noexcept { return details_->options; }
 
  private:
-  std::shared_ptr<const std::string> log_;
+  std::shared_ptr<const Details> details_;
 };
 
 /// A linker refused its inputs; `log()` is what it printed.
@@ -86,6 +97,32 @@ class CUPRUM_API LinkError : public Error {
 
  private:
   std::shared_ptr<const std::string> log_;
+};
+
+/// A call of NVRTC, nvJitLink, libNVVM or NVML failed.
+class CUPRUM_API LibraryError : public Error {
+ public:
+  struct Details {
+    std::string library;      ///< "NVRTC"
+    std::string path;         ///< its file
+    std::string call;         ///< "nvrtcCompileProgram"
+    int code;                 ///< what the call returned
+    std::string description;  ///< the library's own words about it
+  };
+
+  explicit LibraryError(Details details);
+  LibraryError(const LibraryError&) = default;
+  LibraryError& operator=(const LibraryError&) = default;
+  ~LibraryError() override;
+
+  const std::string& library() const noexcept { return details_->library; }
+  const std::string& path() const noexcept { return details_->path; }
+  const std::string& call() const noexcept { return details_->call; }
+  int code() const noexcept { return details_->code; }
+  const std::string& description() const noexcept { return details_->description; }
+
+ private:
+  std::shared_ptr<const Details> details_;
 };
 
 /// The caller asked for something that can't be: a closed object, a copy between different sizes, arguments that don't

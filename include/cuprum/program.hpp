@@ -1,4 +1,4 @@
-// Programs: CUDA C++ compiled at run time by NVRTC.
+// Programs: CUDA C++, NVVM IR or PTX, compiled at run time.
 //
 //   Program program(R"(template <typename T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor;
 //   })",
@@ -18,18 +18,43 @@
 
 namespace cuprum {
 
+/// What a program is written in.
+enum class SourceCodeType {
+  cxx,   ///< CUDA C++, compiled by NVRTC
+  ptx,   ///< PTX, compiled by nvJitLink
+  nvvm,  ///< NVVM IR, text or bitcode, compiled by libNVVM
+};
+
+enum class CompilerBackendType { nvrtc, nvvm, nvjitlink };
+
+/// What became of a precompiled header.
+enum class PCHStatusType {
+  created,
+  not_attempted,  ///< the compiler saw no use in it, or used one that it had
+  failed,
+};
+
 /// `{"NDEBUG"}` or `{"VERSION", "2"}`.
 struct Macro {
   std::string name;
   std::optional<std::string> value = {};
 };
 
+/// Another module of NVVM IR that is compiled together with the program.
+struct ExtraSource {
+  std::string name;    ///< what diagnostics call it
+  std::string source;  ///< text or bitcode
+};
+
 /// What the compiler is told. What is not given is left to the compiler's default. Names are cuda.core's; NVRTC's
-/// documentation says what each one does.
+/// documentation says what each one does. An option that the compiler of a program can't honour is refused when it is
+/// compiled, never dropped.
 struct ProgramOptions {
   std::string name = "default_program";  ///< what diagnostics call the source file
-  std::optional<std::string> arch = {};  ///< "sm_90", "compute_90"…; the current device's when not given
-  std::optional<std::string> std = {};   ///< "c++17", "c++20"…
+  /// "sm_90", "compute_90"…; when not given that of the current device, or without any device the newest that the
+  /// compiler knows.
+  std::optional<std::string> arch = {};
+  std::optional<std::string> std = {};  ///< "c++17", "c++20"…
   std::optional<bool> relocatable_device_code = {};
   std::optional<bool> extensible_whole_program = {};
   std::optional<bool> debug = {};
@@ -78,6 +103,13 @@ struct ProgramOptions {
   std::optional<bool> pch_verbose = {};
   std::optional<bool> pch_messages = {};
   std::optional<bool> instantiate_templates_in_pch = {};
+  std::vector<ExtraSource> extra_sources = {};  ///< NVVM IR only
+  std::optional<bool> use_libdevice = {};       ///< NVVM IR only: NVIDIA's library of mathematical functions
+  std::optional<bool> numba_debug = {};
+
+  /// The options as `backend` reads them, for a compilation to `target`. Throws InvalidArgument that lists the options
+  /// which it doesn't have.
+  CUPRUM_API std::vector<std::string> as_arguments(CompilerBackendType backend, Target target) const;
 };
 
 struct CompileOptions {
@@ -90,12 +122,29 @@ struct CompileOptions {
 /// Source and options; a cheap handle whose copies share them. Threads may compile one program at the same time.
 class CUPRUM_API Program {
  public:
+  /// CUDA C++. Throws InvalidArgument when there is no source at all.
   explicit Program(std::string_view source, ProgramOptions options = {});
+  /// PTX and NVVM IR, too.
+  Program(std::string_view source, SourceCodeType type, ProgramOptions options = {});
+
+  /// Reads the source from a file; its ending says what it is: .ptx, .ll and .bc (NVVM IR), CUDA C++ otherwise. When
+  /// options.name isn't given the path is the name, so that headers beside the file are found. Throws InvalidArgument
+  /// when it can't be read.
+  static Program from_file(const std::string& path, ProgramOptions options = {});
 
   /// Compiles. Target::cubin keeps the PTX of the same compilation too, so that the result runs on devices that take no
-  /// machine code. Throws CompileError with the compiler's log, NotSupported when NVRTC isn't installed (what was
-  /// searched, how to get it).
+  /// machine code. CUDA's headers (<cuda_fp16.h>, <cooperative_groups.h>, <cub/cub.cuh>, <cuda/std/…>…) are found
+  /// without an include path. Throws CompileError with the compiler's log, the source around the first error and the
+  /// options; InvalidArgument for a target or an option that the compiler doesn't have; NotSupported when the compiler
+  /// isn't installed (what was searched, how to get it).
   ObjectCode compile(Target target, const CompileOptions& options = {}) const;
+
+  /// The compiler that this program needs.
+  CompilerBackendType backend() const;
+
+  /// What the last compilation did about a precompiled header; none when `pch` or `create_pch` wasn't asked for, or
+  /// nothing was compiled yet.
+  std::optional<PCHStatusType> pch_status() const;
 
   /// Releases the source for all copies; later use throws InvalidArgument.
   void close();
@@ -104,5 +153,8 @@ class CUPRUM_API Program {
   friend struct detail::Access;
   detail::Shared<detail::ProgramResource> shared_;
 };
+
+CUPRUM_API std::ostream& operator<<(std::ostream& out, SourceCodeType type);
+CUPRUM_API std::ostream& operator<<(std::ostream& out, CompilerBackendType backend);
 
 }  // namespace cuprum

@@ -1,99 +1,188 @@
 #include "core/program_options.hpp"
 
+#include <cuprum/device.hpp>
+
+#include "core/nvrtc_compilation.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::core {
+namespace cuprum {
+namespace core {
 namespace {
 
 using support::text;
 using Arguments = std::vector<std::string>;
 
-// How an option is written, by the kind of its value.
+/// How a value is written behind its option.
+enum class Style {
+  none,     // the compiler has no such option
+  flag,     // the option alone, when the value is true
+  boolean,  // =true or =false
+  digit,    // =1 or =0
+  level,    // =3 or =0, of optimisation
+  value,    // =value; once for each when there are several
+};
 
-void add_switch(Arguments& out, const char* option, const std::optional<bool>& value) {
-  if (value.value_or(false)) out.emplace_back(option);
+struct Spelling {
+  Style style = Style::none;
+  const char* option = "";
+};
+
+std::string boolean_word(Style style, bool value) {
+  switch (style) {
+    case Style::digit: return value ? "=1" : "=0";
+    case Style::level: return value ? "=3" : "=0";
+    default: return value ? "=true" : "=false";
+  }
 }
 
-void add_boolean(Arguments& out, const char* option, const std::optional<bool>& value) {
-  if (value) out.push_back(text(option, '=', *value ? "true" : "false"));
+void write(Arguments& out, Spelling spelling, const std::optional<bool>& value) {
+  if (!value || spelling.style == Style::none) return;
+  if (spelling.style == Style::flag) {
+    if (*value) out.emplace_back(spelling.option);
+  } else {
+    out.push_back(spelling.option + boolean_word(spelling.style, *value));
+  }
 }
 
 template <typename T>
-void add_value(Arguments& out, const char* option, const std::optional<T>& value) {
-  if (value) out.push_back(text(option, '=', *value));
+void write(Arguments& out, Spelling spelling, const std::optional<T>& value) {
+  if (value && spelling.style == Style::value) out.push_back(text(spelling.option, '=', *value));
+  if (value && spelling.style == Style::flag) out.emplace_back(spelling.option);
 }
 
 template <typename T>
-void add_each(Arguments& out, const char* option, const std::vector<T>& values) {
-  for (const T& value : values) out.push_back(text(option, '=', value));
+void write(Arguments& out, Spelling spelling, const std::vector<T>& values) {
+  if (spelling.style == Style::none) return;
+  for (const T& value : values) out.push_back(text(spelling.option, '=', value));
 }
 
-template <typename T>
-void add_list(Arguments& out, const char* option, const std::vector<T>& values) {
-  if (!values.empty()) out.push_back(text(option, '=', support::join(values, ",")));
+Arguments macros(const std::vector<Macro>& definitions) {
+  Arguments out;
+  for (const Macro& macro : definitions) out.push_back(macro.value ? text(macro.name, '=', *macro.value) : macro.name);
+  return out;
 }
 
-void add_macros(Arguments& out, const std::vector<Macro>& macros) {
-  for (const Macro& macro : macros) {
-    out.push_back(macro.value ? text("--define-macro=", macro.name, '=', *macro.value)
-                              : text("--define-macro=", macro.name));
+/// The options that come before the table and after it aren't options of a compiler: name, arch, extra_sources and
+/// use_libdevice. `row` is called with the name of each other one, its value, and how NVRTC, libNVVM and nvJitLink
+/// spell it.
+template <typename Row>
+void for_each_option(const ProgramOptions& o, Row&& row) {
+  using enum Style;
+  row("std", o.std, {value, "--std"}, {}, {});
+  row("relocatable_device_code", o.relocatable_device_code, {boolean, "--relocatable-device-code"}, {}, {});
+  row("extensible_whole_program", o.extensible_whole_program, {flag, "--extensible-whole-program"}, {}, {});
+  row("debug", o.debug, {flag, "--device-debug"}, {flag, "-g"}, {flag, "-g"});
+  row("lineinfo", o.lineinfo, {flag, "--generate-line-info"}, {}, {flag, "-lineinfo"});
+  row("device_code_optimize", o.device_code_optimize, {flag, "--dopt=on"}, {level, "-opt"}, {});
+  row("ptxas_options", o.ptxas_options, {value, "--ptxas-options"}, {}, {value, "-Xptxas"});
+  row("max_register_count", o.max_register_count, {value, "--maxrregcount"}, {}, {value, "-maxrregcount"});
+  row("ftz", o.ftz, {boolean, "--ftz"}, {digit, "-ftz"}, {boolean, "-ftz"});
+  row("prec_sqrt", o.prec_sqrt, {boolean, "--prec-sqrt"}, {digit, "-prec-sqrt"}, {boolean, "-prec-sqrt"});
+  row("prec_div", o.prec_div, {boolean, "--prec-div"}, {digit, "-prec-div"}, {boolean, "-prec-div"});
+  row("fma", o.fma, {boolean, "--fmad"}, {digit, "-fma"}, {boolean, "-fma"});
+  row("use_fast_math", o.use_fast_math, {flag, "--use_fast_math"}, {}, {});
+  row("extra_device_vectorization", o.extra_device_vectorization, {flag, "--extra-device-vectorization"}, {}, {});
+  row("link_time_optimization", o.link_time_optimization, {flag, "--dlink-time-opt"}, {flag, "-gen-lto"}, {});
+  row("gen_opt_lto", o.gen_opt_lto, {flag, "--gen-opt-lto"}, {}, {});
+  row("define_macro", macros(o.define_macro), {value, "--define-macro"}, {}, {});
+  row("undefine_macro", o.undefine_macro, {value, "--undefine-macro"}, {}, {});
+  row("include_path", o.include_path, {value, "--include-path"}, {}, {});
+  row("pre_include", o.pre_include, {value, "--pre-include"}, {}, {});
+  row("no_source_include", o.no_source_include, {flag, "--no-source-include"}, {}, {});
+  row("builtin_move_forward", o.builtin_move_forward, {boolean, "--builtin-move-forward"}, {}, {});
+  row("builtin_initializer_list", o.builtin_initializer_list, {boolean, "--builtin-initializer-list"}, {}, {});
+  row("disable_warnings", o.disable_warnings, {flag, "--disable-warnings"}, {}, {});
+  row("restrict", o.restrict, {flag, "--restrict"}, {}, {});
+  row("device_as_default_execution_space", o.device_as_default_execution_space,
+      {flag, "--device-as-default-execution-space"}, {}, {});
+  row("device_int128", o.device_int128, {flag, "--device-int128"}, {}, {});
+  row("device_float128", o.device_float128, {flag, "--device-float128"}, {}, {});
+  row("optimization_info", o.optimization_info, {value, "--optimization-info"}, {}, {});
+  row("no_display_error_number", o.no_display_error_number, {flag, "--no-display-error-number"}, {}, {});
+  row("diag_error", o.diag_error, {value, "--diag-error"}, {}, {});
+  row("diag_suppress", o.diag_suppress, {value, "--diag-suppress"}, {}, {});
+  row("diag_warn", o.diag_warn, {value, "--diag-warn"}, {}, {});
+  row("brief_diagnostics", o.brief_diagnostics, {boolean, "--brief-diagnostics"}, {}, {});
+  row("time", o.time, {value, "--time"}, {}, {flag, "-time"});
+  row("split_compile", o.split_compile, {value, "--split-compile"}, {}, {value, "-split-compile"});
+  row("fdevice_syntax_only", o.fdevice_syntax_only, {flag, "--fdevice-syntax-only"}, {}, {});
+  row("minimal", o.minimal, {flag, "--minimal"}, {}, {});
+  row("no_cache", o.no_cache, {flag, "--no-cache"}, {}, {flag, "-no-cache"});
+  row("fdevice_time_trace", o.fdevice_time_trace, {value, "--fdevice-time-trace"}, {}, {});
+  row("frandom_seed", o.frandom_seed, {value, "--frandom-seed"}, {}, {});
+  row("ofast_compile", o.ofast_compile, {value, "--Ofast-compile"}, {}, {});
+  row("pch", o.pch, {flag, "--pch"}, {}, {});
+  row("create_pch", o.create_pch, {value, "--create-pch"}, {}, {});
+  row("use_pch", o.use_pch, {value, "--use-pch"}, {}, {});
+  row("pch_dir", o.pch_dir, {value, "--pch-dir"}, {}, {});
+  row("pch_verbose", o.pch_verbose, {boolean, "--pch-verbose"}, {}, {});
+  row("pch_messages", o.pch_messages, {boolean, "--pch-messages"}, {}, {});
+  row("instantiate_templates_in_pch", o.instantiate_templates_in_pch, {boolean, "--instantiate-templates-in-pch"}, {},
+      {});
+  row("numba_debug", o.numba_debug, {flag, "--numba-debug"}, {flag, "-numba-debug"}, {});
+}
+
+void check_targets(const ProgramOptions& options, Target target) {
+  if (options.link_time_optimization.value_or(false) && target != Target::ltoir) {
+    throw InvalidArgument(text("link_time_optimization makes LTO-IR and nothing else: compile '", options.name,
+                               "' to Target::ltoir, or leave the option out (the target is ", target, ")"));
+  }
+  if (options.link_time_optimization == false && target == Target::ltoir) {
+    throw InvalidArgument(text("compiling '", options.name,
+                               "' to Target::ltoir contradicts link_time_optimization = false: leave the option out"));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> nvrtc_options(const ProgramOptions& options) {
-  Arguments out;
-  add_value(out, "--std", options.std);
-  add_boolean(out, "--relocatable-device-code", options.relocatable_device_code);
-  add_switch(out, "--extensible-whole-program", options.extensible_whole_program);
-  add_switch(out, "--device-debug", options.debug);
-  add_switch(out, "--generate-line-info", options.lineinfo);
-  if (options.device_code_optimize) out.emplace_back(*options.device_code_optimize ? "--dopt=on" : "--dopt=off");
-  add_each(out, "--ptxas-options", options.ptxas_options);
-  add_value(out, "--maxrregcount", options.max_register_count);
-  add_boolean(out, "--ftz", options.ftz);
-  add_boolean(out, "--prec-sqrt", options.prec_sqrt);
-  add_boolean(out, "--prec-div", options.prec_div);
-  add_boolean(out, "--fmad", options.fma);
-  add_switch(out, "--use_fast_math", options.use_fast_math);
-  add_switch(out, "--extra-device-vectorization", options.extra_device_vectorization);
-  add_switch(out, "--dlink-time-opt", options.link_time_optimization);
-  add_switch(out, "--gen-opt-lto", options.gen_opt_lto);
-  add_macros(out, options.define_macro);
-  add_each(out, "--undefine-macro", options.undefine_macro);
-  add_each(out, "--include-path", options.include_path);
-  add_each(out, "--pre-include", options.pre_include);
-  add_switch(out, "--no-source-include", options.no_source_include);
-  add_boolean(out, "--builtin-move-forward", options.builtin_move_forward);
-  add_boolean(out, "--builtin-initializer-list", options.builtin_initializer_list);
-  add_switch(out, "--disable-warnings", options.disable_warnings);
-  add_switch(out, "--restrict", options.restrict);
-  add_switch(out, "--device-as-default-execution-space", options.device_as_default_execution_space);
-  add_switch(out, "--device-int128", options.device_int128);
-  add_switch(out, "--device-float128", options.device_float128);
-  add_value(out, "--optimization-info", options.optimization_info);
-  add_switch(out, "--no-display-error-number", options.no_display_error_number);
-  add_list(out, "--diag-error", options.diag_error);
-  add_list(out, "--diag-suppress", options.diag_suppress);
-  add_list(out, "--diag-warn", options.diag_warn);
-  add_boolean(out, "--brief-diagnostics", options.brief_diagnostics);
-  add_value(out, "--time", options.time);
-  add_value(out, "--split-compile", options.split_compile);
-  add_switch(out, "--fdevice-syntax-only", options.fdevice_syntax_only);
-  add_switch(out, "--minimal", options.minimal);
-  add_switch(out, "--no-cache", options.no_cache);
-  add_value(out, "--fdevice-time-trace", options.fdevice_time_trace);
-  add_value(out, "--frandom-seed", options.frandom_seed);
-  add_value(out, "--Ofast-compile", options.ofast_compile);
-  add_switch(out, "--pch", options.pch);
-  add_value(out, "--create-pch", options.create_pch);
-  add_value(out, "--use-pch", options.use_pch);
-  add_value(out, "--pch-dir", options.pch_dir);
-  add_boolean(out, "--pch-verbose", options.pch_verbose);
-  add_boolean(out, "--pch-messages", options.pch_messages);
-  add_boolean(out, "--instantiate-templates-in-pch", options.instantiate_templates_in_pch);
-  return out;
+std::string architecture(const ProgramOptions& options, CompilerBackendType backend, Target target) {
+  const std::string arch = options.arch ? *options.arch : default_architecture();
+  const bool is_real = arch.starts_with("sm_");
+  if (!is_real && !arch.starts_with("compute_")) {
+    throw InvalidArgument(text("arch is '", arch, "' for '", options.name,
+                               "'; it is a real architecture such as sm_90, or a virtual one such as compute_90"));
+  }
+  const bool wants_virtual = backend == CompilerBackendType::nvvm || target == Target::ptx;
+  if (wants_virtual && is_real) return "compute_" + arch.substr(3);
+  if (target == Target::cubin && !is_real) {
+    throw InvalidArgument(text("compiling '", options.name,
+                               "' to machine code needs a real architecture such as sm_90; arch is '", arch, "'"));
+  }
+  return arch;
 }
 
-}  // namespace cuprum::core
+}  // namespace core
+
+std::vector<std::string> ProgramOptions::as_arguments(CompilerBackendType backend, Target target) const {
+  using core::Spelling;
+  core::check_targets(*this, target);
+  std::vector<std::string> arguments;
+  std::vector<std::string> refused;
+  const auto row = [&](const char* option, const auto& value, Spelling nvrtc, Spelling nvvm, Spelling nvjitlink) {
+    const Spelling spellings[] = {nvrtc, nvvm, nvjitlink};
+    const Spelling spelling = spellings[static_cast<int>(backend)];
+    std::vector<std::string> asked_for;
+    core::write(asked_for, nvrtc, value);  // which has every option
+    if (spelling.style == core::Style::none && !asked_for.empty()) refused.emplace_back(option);
+    core::write(arguments, spelling, value);
+  };
+  core::for_each_option(*this, row);
+  if (backend != CompilerBackendType::nvvm) {
+    if (!extra_sources.empty()) refused.emplace_back("extra_sources");
+    if (use_libdevice.value_or(false)) refused.emplace_back("use_libdevice");
+    // They always optimise, but for debugging.
+    if (device_code_optimize == false && !debug.value_or(false)) refused.emplace_back("device_code_optimize = false");
+  }
+  if (!refused.empty()) {
+    throw InvalidArgument(support::text("'", name, "' is compiled by ", backend, ", which has no option for ",
+                                        support::join(refused), ": leave ", refused.size() == 1 ? "it" : "them",
+                                        " out"));
+  }
+  const bool makes_ltoir = target == Target::ltoir && !link_time_optimization.value_or(false);
+  if (makes_ltoir) arguments.emplace_back(backend == CompilerBackendType::nvvm ? "-gen-lto" : "--dlink-time-opt");
+  arguments.push_back((backend == CompilerBackendType::nvrtc ? "--gpu-architecture=" : "-arch=") +
+                      core::architecture(*this, backend, target));
+  return arguments;
+}
+
+}  // namespace cuprum

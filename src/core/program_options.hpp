@@ -6,7 +6,8 @@
 
 namespace cuprum::core {
 
-/// The options as NVRTC's command line; without `arch`, which depends on the target.
-std::vector<std::string> nvrtc_options(const ProgramOptions& options);
+/// The architecture to compile for: options.arch or the default, as the target needs it. Machine code is made for a
+/// real architecture (sm_90); PTX alone is for a virtual one (compute_90), which spares the compiler the machine code.
+std::string architecture(const ProgramOptions& options, CompilerBackendType backend, Target target);
 
 }  // namespace cuprum::core

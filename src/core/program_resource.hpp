@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cuprum/program.hpp>
+#include <optional>
 #include <string>
 
 #include "support/counted.hpp"
@@ -9,7 +11,9 @@ namespace cuprum::detail {
 
 struct ProgramResource : support::Counted<ProgramResource> {
   std::string source;
+  SourceCodeType type = SourceCodeType::cxx;
   ProgramOptions options;
+  std::atomic<std::optional<PCHStatusType>> pch_status{std::nullopt};  // of the last compilation
 };
 
 }  // namespace cuprum::detail

@@ -1,39 +1,38 @@
-#include "toolchain/nvrtc.hpp"
+#include <cuprum/nvrtc.hpp>
 
-#include <cuprum/error.hpp>
-#include <mutex>
-#include <optional>
-
-#include "support/text.hpp"
+#include "toolchain/library_table.hpp"
 #include "toolchain/nvrtc_set.hpp"
 
-namespace cuprum::toolchain {
+namespace cuprum::nvrtc {
 namespace {
 
-template <typename Function>
-void resolve(Function& function, const OpenLibrary& found, const char* name) {
-  function = reinterpret_cast<Function>(found.library.symbol(name));
-  if (!function) throw NotSupported(support::text(found.located.path, " is too old: it has no ", name));
+struct Opened {
+  Api api;
+  Info info;
+};
+
+Opened open() {
+  const toolchain::NvrtcSet set = toolchain::open_nvrtc_set(toolchain::surroundings());
+  Opened result{};
+#define CUPRUM_ENTRY_POINT(name, since, return_type, parameters) \
+  toolchain::fill(result.api.name, set.nvrtc.library, #name);
+#include <cuprum/detail/nvrtc_entry_points.def>
+  static_cast<LibraryInfo&>(result.info) = toolchain::info_of(set.nvrtc.located);
+  result.info.version = set.version;
+  result.info.builtins = set.builtins.string();
+  for (const auto& folder : set.header_folders) result.info.header_folders.push_back(folder.string());
+  result.info.remarks = set.remarks;
+  return result;
 }
 
-Nvrtc open_nvrtc() {
-  const NvrtcSet set = open_nvrtc_set(surroundings());
-  Nvrtc result{};
-#define CUPRUM_NVRTC_FUNCTION(name) resolve(result.name, set.nvrtc, #name);
-#include "toolchain/nvrtc_functions.def"
-  result.path = set.nvrtc.located.path;
-  result.header_folders = set.header_folders;
-  return result;
+const Opened& opened() {
+  static auto& once = *new toolchain::MadeOnce<Opened>;
+  return once.get(open);
 }
 
 }  // namespace
 
-const Nvrtc& nvrtc() {
-  static std::mutex mutex;
-  static std::optional<Nvrtc>& opened = *new std::optional<Nvrtc>;
-  std::lock_guard lock(mutex);
-  if (!opened) opened = open_nvrtc();
-  return *opened;
-}
+const Api& api() { return opened().api; }
+const Info& info() { return opened().info; }
 
-}  // namespace cuprum::toolchain
+}  // namespace cuprum::nvrtc

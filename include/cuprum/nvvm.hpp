@@ -1,0 +1,69 @@
+// Raw libNVVM, NVIDIA's compiler for NVVM IR: the table of its functions, and checked calls through it.
+//
+//   using namespace cuprum;
+//   int major, minor, debug_major, debug_minor;
+//   nvvm::call<&nvvm::Api::nvvmIRVersion>(&major, &minor, &debug_major, &debug_minor);
+//
+// It is found and opened at the first use (docs/guide/finding-cuda.md), first where NVRTC was found. This header needs
+// none of NVIDIA's; handles are of the same type as those of <nvvm.h>. Threads may share everything here, but not one
+// program.
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/detail/library_api.hpp>
+#include <cuprum/error.hpp>
+
+struct _nvvmProgram;
+
+namespace cuprum::nvvm {
+
+using Program = ::_nvvmProgram*;
+
+enum class Result : int {
+  success = 0,
+  out_of_memory = 1,
+  program_creation_failure = 2,
+  ir_version_mismatch = 3,
+  invalid_input = 4,
+  invalid_program = 5,
+  invalid_ir = 6,
+  invalid_option = 7,
+  no_module_in_program = 8,
+  compilation = 9,
+  cancelled = 10,
+};
+
+namespace detail {
+enum EntryPointIndex : std::size_t {
+#define CUPRUM_ENTRY_POINT(name, since, result, parameters) index_of_##name,
+#include <cuprum/detail/nvvm_entry_points.def>
+  entry_point_count
+};
+}  // namespace detail
+
+/// libNVVM's functions by their C names.
+struct Api {
+#define CUPRUM_ENTRY_POINT(name, since, result, parameters) \
+  ::cuprum::detail::EntryPoint<detail::index_of_##name, result(*) parameters> name;
+#include <cuprum/detail/nvvm_entry_points.def>
+};
+
+/// The table. Throws NotSupported when there is no libNVVM, each time anew: it may be installed meanwhile.
+CUPRUM_API const Api& api();
+/// Its version is 0: libNVVM says which IR it takes, not which CUDA it belongs to.
+CUPRUM_API const LibraryInfo& info();
+
+/// Calls an entry point and returns its code. Throws NotSupported when this libNVVM doesn't have it.
+template <auto Entry, typename... Arguments>
+auto try_call(Arguments... arguments) {
+  return ::cuprum::detail::try_call_library<::cuprum::detail::Library::nvvm>(api().*Entry, arguments...);
+}
+
+/// Calls an entry point; throws LibraryError with libNVVM's own words when it fails.
+template <auto Entry, typename... Arguments>
+void call(Arguments... arguments) {
+  ::cuprum::detail::call_library<::cuprum::detail::Library::nvvm>(api().*Entry, arguments...);
+}
+
+}  // namespace cuprum::nvvm

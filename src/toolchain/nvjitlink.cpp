@@ -1,0 +1,54 @@
+#include <cuprum/nvjitlink.hpp>
+
+#include "support/text.hpp"
+#include "toolchain/library_table.hpp"
+
+namespace cuprum::nvjitlink {
+namespace {
+
+using toolchain::OpenLibrary;
+using toolchain::OpenTable;
+
+// Releases of CUDA 12 export __nvJitLinkCreate_12_0, …_12_1 and so on up to their own; the plain names came later. They
+// are all the same function: a name stands for the release whose header a program was compiled with.
+void* find(const support::SharedLibrary& library, const char* name) {
+  if (void* function = library.symbol(name)) return function;
+  for (int major : {13, 12}) {
+    for (int minor = 9; minor >= 0; --minor) {
+      const std::string versioned = support::text("__", name, '_', major, '_', minor);
+      if (void* function = library.symbol(versioned.c_str())) return function;
+    }
+  }
+  return nullptr;
+}
+
+template <typename Slot>
+void fill(Slot& slot, const support::SharedLibrary& library, const char* name) {
+  slot.function = reinterpret_cast<decltype(slot.function)>(find(library, name));
+}
+
+OpenTable<Api> open() {
+  const OpenLibrary opened =
+      toolchain::open_companion_of_nvrtc(toolchain::item(toolchain::Kind::dynamic_lib, "nvJitLink"));
+  OpenTable<Api> result{{}, toolchain::info_of(opened.located)};
+#define CUPRUM_ENTRY_POINT(name, since, return_type, parameters) fill(result.api.name, opened.library, #name);
+#include <cuprum/detail/nvjitlink_entry_points.def>
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (result.api.nvJitLinkVersion && result.api.nvJitLinkVersion(&major, &minor) == Result::success) {
+    result.info.version = static_cast<int>(1000 * major + 10 * minor);
+  }
+  return result;
+}
+
+const OpenTable<Api>& opened() {
+  static auto& once = *new toolchain::MadeOnce<OpenTable<Api>>;
+  return once.get(open);
+}
+
+}  // namespace
+
+const Api& api() { return opened().api; }
+const LibraryInfo& info() { return opened().info; }
+
+}  // namespace cuprum::nvjitlink

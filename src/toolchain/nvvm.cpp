@@ -1,0 +1,30 @@
+#include <cuprum/nvvm.hpp>
+
+#include "toolchain/library_table.hpp"
+
+namespace cuprum::nvvm {
+namespace {
+
+using toolchain::OpenLibrary;
+using toolchain::OpenTable;
+
+OpenTable<Api> open() {
+  const OpenLibrary opened = toolchain::open_companion_of_nvrtc(toolchain::item(toolchain::Kind::dynamic_lib, "nvvm"));
+  OpenTable<Api> result{{}, toolchain::info_of(opened.located)};
+#define CUPRUM_ENTRY_POINT(name, since, return_type, parameters) \
+  toolchain::fill(result.api.name, opened.library, #name);
+#include <cuprum/detail/nvvm_entry_points.def>
+  return result;
+}
+
+const OpenTable<Api>& opened() {
+  static auto& once = *new toolchain::MadeOnce<OpenTable<Api>>;
+  return once.get(open);
+}
+
+}  // namespace
+
+const Api& api() { return opened().api; }
+const LibraryInfo& info() { return opened().info; }
+
+}  // namespace cuprum::nvvm
