@@ -104,13 +104,13 @@ class CUPRUM_API StridedLayout {
   /// The same shape and itemsize without gaps and without an offset.
   static StridedLayout dense_like(const StridedLayout& other, StrideOrder stride_order = StrideOrder::keep);
   static StridedLayout dense_like(const StridedLayout& other, const Axes& stride_order);
-  StridedLayout to_dense(StrideOrder stride_order = StrideOrder::keep) const { return dense_like(*this, stride_order); }
-  StridedLayout to_dense(const Axes& stride_order) const { return dense_like(*this, stride_order); }
+  StridedLayout to_dense(StrideOrder stride_order = StrideOrder::keep) const;
+  StridedLayout to_dense(const Axes& stride_order) const;
 
   int ndim() const { return static_cast<int>(dims_.size() / 2); }
-  std::span<const std::int64_t> shape() const { return std::span(dims_).first(dims_.size() / 2); }
+  std::span<const std::int64_t> shape() const { return {dims_.data(), dims_.size() / 2}; }
   /// In elements.
-  std::span<const std::int64_t> strides() const { return std::span(dims_).last(dims_.size() / 2); }
+  std::span<const std::int64_t> strides() const { return {dims_.data() + dims_.size() / 2, dims_.size() / 2}; }
   Extents strides_in_bytes() const;
   std::int64_t itemsize() const { return itemsize_; }
   /// The number of elements.
@@ -131,9 +131,7 @@ class CUPRUM_API StridedLayout {
 
   /// The offset of one element, in elements. Throws InvalidArgument when the index is outside the shape.
   std::int64_t offset_of(std::span<const std::int64_t> index) const;
-  std::int64_t offset_of(std::initializer_list<std::int64_t> index) const {
-    return offset_of(std::span(index.begin(), index.size()));
-  }
+  std::int64_t offset_of(std::initializer_list<std::int64_t> index) const;
 
   /// The axes from the largest stride to the smallest.
   Axes stride_order() const;
@@ -152,10 +150,8 @@ class CUPRUM_API StridedLayout {
   /// One item per axis from the first on; the axes left over stay whole. Throws InvalidArgument for an index outside
   /// its axis, a step of 0, or more items than axes. When nothing is left all strides are 0.
   StridedLayout sliced(std::span<const SliceItem> items) const;
-  StridedLayout sliced(std::initializer_list<SliceItem> items) const {
-    return sliced(std::span(items.begin(), items.size()));
-  }
-  StridedLayout operator[](const SliceItem& item) const { return sliced({item}); }
+  StridedLayout sliced(std::initializer_list<SliceItem> items) const;
+  StridedLayout operator[](const SliceItem& item) const;
 
   /// Axis i of the result is axis `axis_order[i]` of this.
   StridedLayout permuted(const Axes& axis_order) const;
@@ -180,7 +176,7 @@ class CUPRUM_API StridedLayout {
   StridedLayout squeezed() const;
 
   /// With axes of extent 1 added, so that they are these axes of the result.
-  StridedLayout unsqueezed(int axis) const { return unsqueezed(Axes{axis}); }
+  StridedLayout unsqueezed(int axis) const;
   StridedLayout unsqueezed(const Axes& axes) const;
 
   /// Repeats axes of extent 1, and adds axes in front, with stride 0, to get `shape`.
@@ -193,9 +189,7 @@ class CUPRUM_API StridedLayout {
   /// The largest itemsize that repacked() takes; at least the one there is.
   std::int64_t max_compatible_itemsize(const MaxItemsizeOptions& options = {}) const;
 
-  friend bool operator==(const StridedLayout& a, const StridedLayout& b) {
-    return a.itemsize_ == b.itemsize_ && a.slice_offset_ == b.slice_offset_ && a.dims_ == b.dims_;
-  }
+  friend CUPRUM_API bool operator==(const StridedLayout& a, const StridedLayout& b);
 
  private:
   struct Checked {};

@@ -136,19 +136,19 @@ class CUPRUM_API StridedMemoryView {
   StridedMemoryView view(const StridedLayout& layout, const std::optional<DataType>& dtype = {}) const;
 
   /// The same layout with another type of elements of the same size.
-  StridedMemoryView view(const DataType& dtype) const { return view(layout_, dtype); }
+  StridedMemoryView view(const DataType& dtype) const;
 
   /// Parts and rearrangements of the same memory: see the functions of these names in StridedLayout.
-  StridedMemoryView sliced(std::span<const SliceItem> items) const { return view(layout_.sliced(items)); }
-  StridedMemoryView sliced(std::initializer_list<SliceItem> items) const { return view(layout_.sliced(items)); }
-  StridedMemoryView operator[](const SliceItem& item) const { return view(layout_[item]); }
-  StridedMemoryView permuted(const StridedLayout::Axes& axis_order) const { return view(layout_.permuted(axis_order)); }
-  StridedMemoryView transposed() const { return view(layout_.transposed()); }
-  StridedMemoryView reshaped(const Extents& shape) const { return view(layout_.reshaped(shape)); }
-  StridedMemoryView flattened() const { return view(layout_.flattened()); }
-  StridedMemoryView squeezed() const { return view(layout_.squeezed()); }
-  StridedMemoryView unsqueezed(int axis) const { return view(layout_.unsqueezed(axis)); }
-  StridedMemoryView broadcast_to(const Extents& shape) const { return view(layout_.broadcast_to(shape)); }
+  StridedMemoryView sliced(std::span<const SliceItem> items) const;
+  StridedMemoryView sliced(std::initializer_list<SliceItem> items) const;
+  StridedMemoryView operator[](const SliceItem& item) const;
+  StridedMemoryView permuted(const StridedLayout::Axes& axis_order) const;
+  StridedMemoryView transposed() const;
+  StridedMemoryView reshaped(const Extents& shape) const;
+  StridedMemoryView flattened() const;
+  StridedMemoryView squeezed() const;
+  StridedMemoryView unsqueezed(int axis) const;
+  StridedMemoryView broadcast_to(const Extents& shape) const;
 
   /// The elements of a C-contiguous view in host-accessible memory. T must be of the view's type, or of its itemsize
   /// where one of them has no DataType, and const for a read-only view. As Buffer::as_span: waits for the allocation of
@@ -184,14 +184,11 @@ class CUPRUM_API StridedMemoryView {
 
   /// The same in the other direction.
   void copy_to(const StridedMemoryView& destination, const Stream& stream,
-               const StridedCopyOptions& options = {}) const {
-    destination.copy_from(*this, stream, options);
-  }
+               const StridedCopyOptions& options = {}) const;
 
  private:
   friend struct detail::ViewMaker;
-  StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout)
-      : buffer_(buffer), origin_(origin), layout_(layout) {}
+  StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout);
 
   template <typename T>
   static constexpr std::optional<DataType> type_of() {

@@ -159,6 +159,10 @@ StridedLayout StridedLayout::dense_like(const StridedLayout& other, const Axes& 
   return dense(Extents(other.shape().begin(), other.shape().end()), other.itemsize_, stride_order);
 }
 
+StridedLayout StridedLayout::to_dense(StrideOrder stride_order) const { return dense_like(*this, stride_order); }
+
+StridedLayout StridedLayout::to_dense(const Axes& stride_order) const { return dense_like(*this, stride_order); }
+
 StridedLayout StridedLayout::with(const Extents& shape, const Extents& strides) const {
   return StridedLayout(Checked{}, joined(shape, strides), itemsize_, slice_offset_);
 }
@@ -190,6 +194,10 @@ std::int64_t StridedLayout::offset_of(std::span<const std::int64_t> index) const
     offset += index[axis] * strides()[axis];  // within the bounds, which were checked
   }
   return offset;
+}
+
+std::int64_t StridedLayout::offset_of(std::initializer_list<std::int64_t> index) const {
+  return offset_of(std::span(index.begin(), index.size()));
 }
 
 StridedLayout::Axes StridedLayout::stride_order() const {
@@ -231,6 +239,10 @@ bool StridedLayout::is_unique() const {
     reach += stride * (shape()[*axis] - 1);  // at most max_offset - min_offset
   }
   return true;
+}
+
+bool operator==(const StridedLayout& a, const StridedLayout& b) {
+  return a.itemsize_ == b.itemsize_ && a.slice_offset_ == b.slice_offset_ && a.dims_ == b.dims_;
 }
 
 std::ostream& operator<<(std::ostream& out, const StridedLayout& layout) {

@@ -97,6 +97,12 @@ StridedLayout StridedLayout::sliced(std::span<const SliceItem> given) const {
   return StridedLayout(Checked{}, std::move(dims), itemsize_, offset);
 }
 
+StridedLayout StridedLayout::sliced(std::initializer_list<SliceItem> items) const {
+  return sliced(std::span(items.begin(), items.size()));
+}
+
+StridedLayout StridedLayout::operator[](const SliceItem& item) const { return sliced({item}); }
+
 StridedLayout StridedLayout::permuted(const Axes& axis_order) const {
   Extents new_shape;
   Extents new_strides;
@@ -122,6 +128,8 @@ StridedLayout StridedLayout::squeezed() const {
   }
   return with(new_shape, new_strides);
 }
+
+StridedLayout StridedLayout::unsqueezed(int axis) const { return unsqueezed(Axes{axis}); }
 
 StridedLayout StridedLayout::unsqueezed(const Axes& axes) const {
   if (ndim() + axes.size() > max_ndim) {

@@ -101,6 +101,9 @@ std::int64_t max_pitch(const core::Context& context) {
 
 }  // namespace
 
+StridedMemoryView::StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout)
+    : buffer_(buffer), origin_(origin), layout_(layout) {}
+
 StridedMemoryView StridedMemoryView::from_buffer(const Buffer& buffer, const StridedLayout& layout,
                                                  const StridedMemoryViewOptions& options) {
   check_itemsize(layout, options.dtype);
@@ -115,6 +118,38 @@ StridedMemoryView StridedMemoryView::view(const StridedLayout& layout, const std
   check_itemsize(layout, result.dtype_);
   result.check_fits();
   return result;
+}
+
+StridedMemoryView StridedMemoryView::view(const DataType& dtype) const { return view(layout_, dtype); }
+
+StridedMemoryView StridedMemoryView::sliced(std::span<const SliceItem> items) const {
+  return view(layout_.sliced(items));
+}
+
+StridedMemoryView StridedMemoryView::sliced(std::initializer_list<SliceItem> items) const {
+  return view(layout_.sliced(items));
+}
+
+StridedMemoryView StridedMemoryView::operator[](const SliceItem& item) const { return view(layout_[item]); }
+
+StridedMemoryView StridedMemoryView::permuted(const StridedLayout::Axes& axis_order) const {
+  return view(layout_.permuted(axis_order));
+}
+
+StridedMemoryView StridedMemoryView::transposed() const { return view(layout_.transposed()); }
+
+StridedMemoryView StridedMemoryView::reshaped(const Extents& new_shape) const {
+  return view(layout_.reshaped(new_shape));
+}
+
+StridedMemoryView StridedMemoryView::flattened() const { return view(layout_.flattened()); }
+
+StridedMemoryView StridedMemoryView::squeezed() const { return view(layout_.squeezed()); }
+
+StridedMemoryView StridedMemoryView::unsqueezed(int axis) const { return view(layout_.unsqueezed(axis)); }
+
+StridedMemoryView StridedMemoryView::broadcast_to(const Extents& new_shape) const {
+  return view(layout_.broadcast_to(new_shape));
 }
 
 void StridedMemoryView::check_fits() const {
@@ -177,6 +212,11 @@ void StridedMemoryView::copy_from(const StridedMemoryView& source, const Stream&
   }
   const bool between_devices = kind_ == MemoryKind::device && source.kind_ == MemoryKind::device;
   if (options.blocking.value_or(!between_devices)) stream.sync();
+}
+
+void StridedMemoryView::copy_to(const StridedMemoryView& destination, const Stream& stream,
+                                const StridedCopyOptions& options) const {
+  destination.copy_from(*this, stream, options);
 }
 
 std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view) {
