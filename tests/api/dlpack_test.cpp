@@ -324,11 +324,50 @@ TEST_F(DlpackExportTest, OfManagedMemoryIsCudaManaged) {
   CUdeviceptr pointer = 0;
   driver::call<&driver::Api::cuMemAllocManaged>(&pointer, std::size_t{64}, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL));
   {
-    const DLPackTensorVersioned tensor = to_dlpack_versioned(Buffer::from_handle(pointer, 64));
+    DLPackTensorVersioned tensor = to_dlpack_versioned(Buffer::from_handle(pointer, 64));
     EXPECT_EQ(tensor->dl_tensor.device.device_type, kDLCUDAManaged);
     EXPECT_EQ(tensor->dl_tensor.device.device_id, 0);
+    const StridedMemoryView view = from_dlpack(std::move(tensor));
+    EXPECT_EQ(view.memory_kind(), MemoryKind::managed);
+    EXPECT_EQ(to_dlpack(view)->dl_tensor.device.device_type, kDLCUDAManaged) << "all the way through";
   }
   driver::call<&driver::Api::cuMemFree>(pointer);
+}
+
+/// Ordinary memory that is said to be what it is told.
+class Claimed : public MemoryResource::Interface {
+ public:
+  Claimed(bool device, bool host) : device_(device), host_(host) {}
+  DevicePointer allocate(std::size_t, const Stream&) override {
+    return reinterpret_cast<DevicePointer>(memory_.data());
+  }
+  void deallocate(DevicePointer, std::size_t, const Stream&) override {}
+  bool is_device_accessible() const override { return device_; }
+  bool is_host_accessible() const override { return host_; }
+  std::optional<int> device_id() const override { return device_ && !host_ ? std::optional(0) : std::nullopt; }
+
+ private:
+  std::array<std::byte, 64> memory_{};
+  bool device_;
+  bool host_;
+};
+
+TEST_F(DlpackExportTest, TheDeviceIsWhatTheMemoryResourceSays) {
+  const auto type_of = [&](bool device_accessible, bool host_accessible) {
+    const MemoryResource resource(std::make_shared<Claimed>(device_accessible, host_accessible));
+    return to_dlpack_versioned(resource.allocate(64, stream))->dl_tensor.device.device_type;
+  };
+  EXPECT_EQ(type_of(true, false), kDLCUDA);
+  EXPECT_EQ(type_of(false, true), kDLCPU);
+  EXPECT_EQ(type_of(true, true), kDLCUDAHost);
+}
+
+TEST_F(DlpackExportTest, RefusesMemoryThatNobodyCanAccess) {
+  Buffer buffer = MemoryResource(std::make_shared<Claimed>(false, false)).allocate(64, stream);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { to_dlpack(buffer); }),
+              HasSubstr("neither a device nor the host can access it"));
+  EXPECT_THROW(to_dlpack_versioned(buffer), InvalidArgument);
+  EXPECT_EQ(live_objects().buffers, 1u);
 }
 
 TEST_F(DlpackExportTest, OfNoDimensionsAndOfNoElements) {
