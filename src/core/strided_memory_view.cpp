@@ -22,17 +22,10 @@ using support::text;
 
 namespace {
 
-bool is_managed(const Buffer& buffer) {
-  unsigned managed = 0;
-  return driver::try_call<&Api::cuPointerGetAttribute>(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, buffer.handle()) ==
-             CUDA_SUCCESS &&
-         managed != 0;
-}
-
 MemoryKind kind_of(const Buffer& buffer) {
   const bool by_device = buffer.is_device_accessible();
   const bool by_host = buffer.is_host_accessible();
-  if (by_device && by_host) return is_managed(buffer) ? MemoryKind::managed : MemoryKind::pinned;
+  if (by_device && by_host) return buffer.is_managed() ? MemoryKind::managed : MemoryKind::pinned;
   if (by_device) return MemoryKind::device;
   if (by_host) return MemoryKind::host;
   throw InvalidArgument(text("a view of ", buffer, ": neither a device nor the host can access it"));

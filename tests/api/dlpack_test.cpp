@@ -334,6 +334,13 @@ TEST_F(DlpackExportTest, OfManagedMemoryIsCudaManaged) {
   driver::call<&driver::Api::cuMemFree>(pointer);
 }
 
+TEST_F(DlpackExportTest, OfAManagedPoolIsCudaManaged) {
+  // The driver doesn't say of memory from such a pool that it is managed; the resource does.
+  const DLPackTensorVersioned tensor = to_dlpack_versioned(ManagedMemoryResource().allocate(64, stream));
+  EXPECT_EQ(tensor->dl_tensor.device.device_type, kDLCUDAManaged);
+  EXPECT_EQ(tensor->dl_tensor.device.device_id, 0);
+}
+
 /// Ordinary memory that is said to be what it is told.
 class Claimed : public MemoryResource::Interface {
  public:
