@@ -21,7 +21,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The programs that speak to whichever driver CUPRUM_DRIVER names.
 test_programs() { programs "$1" api_test conformance ptx_test; }
-bench_programs() { programs "$1" bench_launch bench_first_launch; }
+bench_programs() { programs "$1" bench_api bench_first_launch; }
 programs() {
   local name
   for name in "${@:2}"; do
