@@ -10,7 +10,6 @@
 #include <cuprum/detail/export.hpp>
 #include <functional>
 #include <iosfwd>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -37,7 +36,7 @@ struct Dim3 {
  private:
   template <std::integral T>
   static constexpr std::int64_t saturated(T value) {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t most = INT64_MAX;
     if constexpr (std::unsigned_integral<T> && sizeof(T) == sizeof(std::int64_t)) {
       return value > static_cast<T>(most) ? most : static_cast<std::int64_t>(value);
     } else {

@@ -8,9 +8,9 @@
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace cuprum {
 
@@ -24,8 +24,9 @@ enum class Target {
 };
 
 struct ObjectCodeOptions {
-  std::string name = {};                                   ///< for messages
-  std::map<std::string, std::string> symbol_mapping = {};  ///< names that get_kernel() takes -> symbols in the code
+  std::string name = {};  ///< for messages
+  std::unordered_map<std::string, std::string> symbol_mapping =
+      {};  ///< names that get_kernel() takes -> symbols in the code
 };
 
 /// A cheap handle: copies share the code, which is unloaded when the last of them and of its kernels goes. Threads may
@@ -45,7 +46,7 @@ class CUPRUM_API ObjectCode {
   std::string_view code() const;
   Target code_type() const;
   const std::string& name() const;
-  const std::map<std::string, std::string>& symbol_mapping() const;
+  const std::unordered_map<std::string, std::string>& symbol_mapping() const;
   /// Loads the code if it isn't yet.
   CUlib_st* handle() const;
 

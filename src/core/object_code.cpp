@@ -1,4 +1,5 @@
 #include <cuprum/object_code.hpp>
+#include <map>
 #include <ostream>
 
 #include "core/closable.hpp"
@@ -102,7 +103,9 @@ Target ObjectCode::code_type() const { return resource_->code.type; }
 
 const std::string& ObjectCode::name() const { return resource_->code.name; }
 
-const std::map<std::string, std::string>& ObjectCode::symbol_mapping() const { return resource_->code.symbol_mapping; }
+const std::unordered_map<std::string, std::string>& ObjectCode::symbol_mapping() const {
+  return resource_->code.symbol_mapping;
+}
 
 CUlib_st* ObjectCode::handle() const {
   const core::Context& context = core::context_for(Device().device_id());

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/object_code.hpp>
-#include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/context.hpp"
@@ -18,7 +18,7 @@ struct Code {
   std::string name = {};
   std::string bytes = {};
   std::string ptx = {};  ///< of the same compilation, for devices that can't run `bytes`; may be empty
-  std::map<std::string, std::string> symbol_mapping = {};
+  std::unordered_map<std::string, std::string> symbol_mapping = {};
 };
 
 /// Code, and the driver's library of it once it is loaded.
