@@ -51,4 +51,10 @@ void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kern
   detail::launch_values(stream, config, kernel, detail::argument_value(arguments)...);
 }
 
+/// The same on the stream that an object of another library offers.
+template <IsStreamType Foreign, typename... Arguments>
+void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
+  launch(Stream::from_handle(detail::offered_stream(stream)), config, kernel, arguments...);
+}
+
 }  // namespace cuprum

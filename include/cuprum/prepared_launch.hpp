@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cuprum/buffer.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/kernel_arguments.hpp>
 #include <cuprum/kernel.hpp>
@@ -16,6 +17,7 @@
 #include <cuprum/stream.hpp>
 #include <cuprum/typed_kernel.hpp>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -34,22 +36,36 @@ CUPRUM_API void launch(const Stream& stream, const LaunchPlan& plan, void** addr
 CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
 CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);
 
-/// Keeps a buffer's memory from being freed.
-CUPRUM_API std::shared_ptr<const void> keep_alive(const Buffer& buffer);
-
-/// The value of one argument, and the memory it points to if that is a buffer's.
+/// One argument.
 template <typename Parameter>
-struct ArgumentSlot {
-  Parameter value;
-  explicit ArgumentSlot(Parameter argument) : value(std::move(argument)) {}
+class ArgumentSlot {
+ public:
+  explicit ArgumentSlot(Parameter argument) : value_(std::move(argument)) {}
+  const Parameter& value() const { return value_; }
+
+ private:
+  Parameter value_;
 };
+
+/// A buffer is asked for its address at each launch: it may have been closed, or have grown elsewhere.
 template <typename T>
-struct ArgumentSlot<T*> {
-  T* value;
-  std::shared_ptr<const void> memory;
-  explicit ArgumentSlot(const PointerArgument<T>& argument)
-      : value(argument.pointer()), memory(argument.buffer() ? keep_alive(*argument.buffer()) : nullptr) {}
+class ArgumentSlot<T*> {
+ public:
+  explicit ArgumentSlot(const PointerArgument<T>& argument) : pointer_(argument.pointer()) {
+    if (argument.buffer()) buffer_ = *argument.buffer();
+  }
+  T* value() const { return buffer_ ? reinterpret_cast<T*>(buffer_->handle()) : pointer_; }
+
+ private:
+  T* pointer_;
+  std::optional<Buffer> buffer_;
 };
+
+template <typename... Values>
+void launch_plan_values(const Stream& stream, const LaunchPlan& plan, const Values&... values) {
+  void* addresses[] = {argument_address(values)..., nullptr};
+  launch(stream, plan, addresses);
+}
 
 template <std::size_t I, typename... Parameters>
 struct NthParameter {
@@ -80,18 +96,13 @@ class PreparedLaunch {
         slots_(detail::ArgumentSlot<Parameters>(std::move(arguments))...) {}
 
   /// Queues the kernel on the stream that it was prepared for. Throws DriverError when the driver refuses it, and
-  /// InvalidArgument when the stream is closed.
+  /// InvalidArgument when the stream or a buffer is closed.
   void operator()() const { (*this)(stream_); }
 
-  /// The same on another stream. One of another context or device works too, but then everything is looked up and
-  /// checked again, as by launch().
+  /// The same on another stream. A default stream, or one of another context or device, works too, but then everything
+  /// is looked up and checked again, as by launch().
   void operator()(const Stream& stream) const {
-    std::apply(
-        [&](const auto&... slot) {
-          void* addresses[] = {detail::argument_address(slot.value)..., nullptr};
-          detail::launch(stream, *plan_, addresses);
-        },
-        slots_);
+    std::apply([&](const auto&... slot) { detail::launch_plan_values(stream, *plan_, slot.value()...); }, slots_);
   }
 
   /// Sets argument number I, counted from 0, for the launches from now on; those that are queued keep theirs. For a

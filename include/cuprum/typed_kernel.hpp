@@ -79,4 +79,11 @@ void launch(const Stream& stream, const LaunchConfig& config, const TypedKernel<
   detail::launch_checked_values(stream, config, kernel.kernel(), detail::typed_value(arguments)...);
 }
 
+/// The same on the stream that an object of another library offers.
+template <IsStreamType Foreign, typename... Parameters>
+void launch(const Foreign& stream, const LaunchConfig& config, const TypedKernel<void(Parameters...)>& kernel,
+            std::type_identity_t<detail::TypedArgumentOf<Parameters>>... arguments) {
+  launch(Stream::from_handle(detail::offered_stream(stream)), config, kernel, std::move(arguments)...);
+}
+
 }  // namespace cuprum

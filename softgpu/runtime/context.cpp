@@ -127,7 +127,10 @@ bool Context::disable_peer(std::uint64_t context_id) {
 
 namespace context_stack {
 
-CUcontext current() { return current_contexts().empty() ? nullptr : current_contexts().back(); }
+CUcontext current() {
+  const auto& contexts = current_contexts();
+  return contexts.empty() ? nullptr : contexts.back();
+}
 
 void set_current(CUcontext handle) {
   if (!current_contexts().empty()) current_contexts().pop_back();

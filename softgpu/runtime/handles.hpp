@@ -48,6 +48,17 @@ class HandleTable {
     return slot->object;
   }
 
+  // `read(object)` for what a short look can tell, without sharing the object; false when the handle is not valid.
+  template <typename Read>
+  bool peek(Handle handle, Read&& read) const {
+    Slot* slot = slot_of(handle);
+    if (slot == nullptr) return false;
+    const std::scoped_lock lock(slot->lock);
+    if (slot->object == nullptr) return false;
+    read(std::as_const(*slot->object));
+    return true;
+  }
+
   // As find(), and the handle is no longer valid.
   std::shared_ptr<Object> remove(Handle handle) {
     Slot* slot = slot_of(handle);

@@ -12,6 +12,7 @@
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cuprum::detail {
@@ -23,9 +24,15 @@ struct Closable {
   std::shared_ptr<Resource> resource;
 };
 
-/// Buffers have to be cheap to make: see core/buffer_resource.hpp.
+/// For resources on which nothing depends but their handles: held in place, which makes them cheaper to make.
+template <typename Resource>
+struct ClosableInPlace {
+  std::optional<Resource> resource;
+};
 template <>
 struct Closable<BufferResource>;
+template <>
+struct Closable<EventResource>;
 
 struct Access {
   /// The resource behind a handle. Throws InvalidArgument when it is closed (or the handle was moved from).
@@ -51,12 +58,17 @@ struct Access {
     return Handle(std::make_shared<Closable<Resource>>(Closable<Resource>{std::move(resource)}));
   }
 
-  // See core/buffer_resource.hpp.
-  template <typename Handle>
-  static Handle make_buffer(Shared<BufferResource> shared) {
+  /// For resources that are held in place.
+  template <typename Handle, typename Resource>
+  static Handle wrap(std::shared_ptr<Closable<Resource>> shared) {
     return Handle(std::move(shared));
   }
-  static const Shared<BufferResource>& shared(const Buffer& buffer) { return buffer.shared_; }
+  template <typename Handle, typename Resource, typename... Arguments>
+  static Handle make_in_place(Arguments&&... arguments) {
+    auto shared = std::make_shared<Closable<Resource>>();
+    shared->resource.emplace(std::forward<Arguments>(arguments)...);
+    return Handle(std::move(shared));
+  }
 
   // Kernels and object code have no close(): their handles hold the resource itself.
   static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) { return kernel.resource_; }

@@ -104,6 +104,7 @@ class ContextGuard {
 
   bool entered() const noexcept { return entered_; }
   const Context& context() const noexcept { return *context_; }
+  bool changed_context() const noexcept { return pushed_; }  ///< it was not current before
 
  private:
   static void leave() noexcept;

@@ -33,6 +33,17 @@ const Context& ContextChoice::resolve() const {
   return resolve(current);
 }
 
+namespace {
+
+// One question for both: the driver's numbers are never used again.
+bool is_current_and_alive(const Context& context) noexcept {
+  const driver::Api* table = driver::usable_api();
+  unsigned long long id = 0;
+  return table && table->cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == context.id;
+}
+
+}  // namespace
+
 ContextGuard::ContextGuard(const ContextChoice& choice) {
   CUcontext current = nullptr;
   driver::call<&Api::cuCtxGetCurrent>(&current);
@@ -46,6 +57,11 @@ ContextGuard::ContextGuard(const ContextChoice& choice) {
 }
 
 ContextGuard::ContextGuard(const ContextChoice& choice, std::nothrow_t) noexcept {
+  if (choice.fixed_ && is_current_and_alive(*choice.fixed_)) {
+    context_ = choice.fixed_;
+    entered_ = true;
+    return;
+  }
   CUcontext current = nullptr;
   if (!driver::release<&Api::cuCtxGetCurrent>(&current)) return;
   try {

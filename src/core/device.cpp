@@ -138,7 +138,7 @@ Event Device::create_event(const EventOptions& options) const {
         "true})");
   }
   ContextGuard guard(ContextChoice::current_of(device_id_));
-  return Access::make<Event>(std::make_shared<detail::EventResource>(guard.context(), options));
+  return Access::make_in_place<Event, detail::EventResource>(guard.context(), options);
 }
 
 Stream Device::default_stream() const {

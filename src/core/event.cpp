@@ -59,8 +59,8 @@ EventResource::~EventResource() {
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.
 Event Event::from_handle(CUevent_st* handle) {
-  return Access::make<Event>(std::make_shared<EventResource>(core::ContextChoice::current().resolve(),
-                                                             EventOptions{.timing_enabled = true}, handle));
+  return Access::make_in_place<Event, EventResource>(core::ContextChoice::current().resolve(),
+                                                     EventOptions{.timing_enabled = true}, handle);
 }
 
 void Event::sync() const {

@@ -21,7 +21,9 @@ void detail::launch(const Stream& stream, const LaunchConfig& config, const Kern
   ContextGuard guard(queue.context());
   ResolvedKernel& resolved = resource.in(guard.context());
   core::admit(config, resolved, resource.name);
-  core::start(NativeLaunch(config), queue.handle, resolved.function, arguments.addresses, {kernel, config, stream});
+  const CUresult result = core::try_start(NativeLaunch(config), queue.handle, resolved.function, arguments.addresses);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    core::refuse_start(result, {kernel, config, stream});
 }
 
 }  // namespace cuprum

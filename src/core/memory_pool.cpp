@@ -8,6 +8,7 @@
 
 #include "core/context.hpp"
 #include "core/device_facts.hpp"
+#include "core/queue_call.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -138,9 +139,9 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
   const StreamResource& queue = *Access::resource(stream);
   if (!source_) [[unlikely]]
     refuse();
-  ContextGuard guard(queue.context());
   CUdeviceptr pointer = 0;
-  const CUresult code = driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle);
+  const CUresult code = core::queue_call(
+      queue, [&] { return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle); });
   if (code != CUDA_SUCCESS) [[unlikely]]
     fail(code, size, stream);
   return pointer;

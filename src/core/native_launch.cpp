@@ -89,4 +89,9 @@ void admit(const LaunchConfig& config, ResolvedKernel& kernel, const std::string
   }
 }
 
+void refuse_start(CUresult result, const LaunchSubject& subject) {
+  driver::detail::raise(result, driver::detail::index_of_cuLaunchKernelEx,
+                        text("launching ", subject.kernel, " with ", subject.config, " on ", subject.stream));
+}
+
 }  // namespace cuprum::core

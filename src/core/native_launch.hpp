@@ -8,7 +8,6 @@
 #include <cuprum/stream.hpp>
 
 #include "core/kernel_resource.hpp"
-#include "support/text.hpp"
 
 namespace cuprum::core {
 
@@ -44,15 +43,12 @@ struct LaunchSubject {
   const Stream& stream;
 };
 
-/// Queues the launch. The kernel's context must be current.
-inline void start(const NativeLaunch& launch, CUstream stream, CUfunction function, void** addresses,
-                  const LaunchSubject& subject) {
+/// Queues the launch.
+inline CUresult try_start(const NativeLaunch& launch, CUstream stream, CUfunction function, void** addresses) {
   const CUlaunchConfig config = launch.on(stream);
-  driver::call<&driver::Api::cuLaunchKernelEx>(driver::Doing{[&] {
-                                                 return support::text("launching ", subject.kernel, " with ",
-                                                                      subject.config, " on ", subject.stream);
-                                               }},
-                                               &config, function, addresses, static_cast<void**>(nullptr));
+  return driver::try_call<&driver::Api::cuLaunchKernelEx>(&config, function, addresses, static_cast<void**>(nullptr));
 }
+
+[[noreturn]] void refuse_start(CUresult result, const LaunchSubject& subject);
 
 }  // namespace cuprum::core

@@ -1,9 +1,9 @@
 #include <cuprum/prepared_launch.hpp>
 
-#include "core/buffer_resource.hpp"
 #include "core/kernel_resource.hpp"
 #include "core/launch_checks.hpp"
 #include "core/native_launch.hpp"
+#include "core/queue_call.hpp"
 #include "core/resources.hpp"
 
 namespace cuprum::detail {
@@ -31,19 +31,19 @@ std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchCo
   return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config)});
 }
 
+// A default stream means another context each time, so that is looked up as launch() does.
 void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
   const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
-  if (&guard.context() != &plan.resolved.context) [[unlikely]] {
+  if (queue.context() != core::ContextChoice(plan.resolved.context)) [[unlikely]]
     return launch(stream, plan.config, plan.kernel, {addresses, nullptr, 0});
-  }
-  core::start(plan.native, queue.handle, plan.resolved.function, addresses, {plan.kernel, plan.config, stream});
+  const CUresult result = core::queue_call(
+      queue, [&] { return core::try_start(plan.native, queue.handle, plan.resolved.function, addresses); });
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    core::refuse_start(result, {plan.kernel, plan.config, stream});
 }
 
 const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }
 
 const LaunchConfig& config_of(const LaunchPlan& plan) { return plan.config; }
-
-std::shared_ptr<const void> keep_alive(const Buffer& buffer) { return std::make_shared<const BufferUse>(buffer); }
 
 }  // namespace cuprum::detail

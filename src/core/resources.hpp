@@ -74,6 +74,9 @@ struct EventResource : support::Counted<EventResource> {
   const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
 };
 
+template <>
+struct Closable<EventResource> : ClosableInPlace<EventResource> {};
+
 }  // namespace cuprum::detail
 
 namespace cuprum::core {

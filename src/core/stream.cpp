@@ -148,7 +148,7 @@ Event Stream::record(const Event& event) const {
 Event Stream::record(const EventOptions& options) const {
   const StreamResource& stream = *Access::resource(*this);
   ContextGuard guard(stream.context());
-  Event event = Access::make<Event>(std::make_shared<EventResource>(guard.context(), options));
+  Event event = Access::make_in_place<Event, EventResource>(guard.context(), options);
   record_in(guard.context(), event, *this);
   return event;
 }

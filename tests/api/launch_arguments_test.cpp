@@ -229,6 +229,31 @@ TEST_F(LaunchArgumentsTest, TooManyAreRefused) {
               HasSubstr("it takes 3 arguments of 8, 4, 8 bytes; 4 were given of 8, 4, 8, 4 bytes"));
 }
 
+/// A stream of another library.
+struct ForeignStream {
+  CUstream_st* queue;
+  CUstream_st* stream() const { return queue; }
+};
+
+TEST_F(LaunchArgumentsTest, TheStreamMayBeAnotherLibrarys) {
+  launch(ForeignStream{stream.handle()}, config, scale, data, 2.0f, n);
+  launch(stream.handle(), config, scale, data, 2.0f, n);
+  const TypedKernel<void(float*, float, std::size_t)> typed(scale);
+  launch(ForeignStream{stream.handle()}, config, typed, data, 5, 4);
+  EXPECT_EQ(download<float>(data, stream), (std::vector<float>{20, 40, 60, 80}));
+}
+
+TEST_F(LaunchArgumentsTest, ADefaultStreamMeansTheCurrentContext) {
+  stream.sync();
+  launch(Stream::legacy_default(), config, scale, data, 2.0f, n);
+  launch(Stream::per_thread_default(), config, scale, data, 2.0f, n);
+  PreparedLaunch step = prepare(device.default_stream(), config, scale, data, 2.0f, n);
+  step();
+  step(Stream::per_thread_default());
+  device.sync();
+  EXPECT_EQ(download<float>(data, stream).front(), 16.0f);
+}
+
 TEST_F(LaunchArgumentsTest, AClosedBufferIsRefused) {
   data.close();
   EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, config, scale, data, 2.0f, n); }),

@@ -180,17 +180,27 @@ TEST_F(PreparedLaunchTest, KeepsTheKernelAlive) {
   EXPECT_EQ(step.kernel().name(), "scale");
 }
 
-TEST_F(PreparedLaunchTest, KeepsItsBuffersEvenIfTheyAreClosed) {
-  Buffer temporary = upload(std::vector<float>{1, 1, 1, 1}, stream);
-  const DevicePointer address = temporary.handle();
+TEST_F(PreparedLaunchTest, KeepsItsBuffersAlive) {
   const std::size_t before = live_objects().buffers;
-  PreparedLaunch step = prepare(stream, config, scale, temporary, 2.0f, n);
-  temporary.close();
-  EXPECT_EQ(live_objects().buffers, before);
+  std::optional<Buffer> temporary = upload(std::vector<float>{1, 1, 1, 1}, stream);
+  const DevicePointer address = temporary->handle();
+  PreparedLaunch step = prepare(stream, config, scale, *temporary, 2.0f, n);
+  temporary.reset();
+  EXPECT_EQ(live_objects().buffers, before + 1);
   step();
   EXPECT_EQ(download<float>(Buffer::from_handle(address, 16), stream).front(), 2.0f);
   step.set<0>(data);
-  EXPECT_EQ(live_objects().buffers, before - 1);
+  EXPECT_EQ(live_objects().buffers, before);
+}
+
+TEST_F(PreparedLaunchTest, DoesNotUseABufferThatWasClosed) {
+  Buffer temporary = device.allocate(16, stream);
+  PreparedLaunch step = prepare(stream, config, scale, temporary, 2.0f, n);
+  temporary.close();
+  EXPECT_THAT(error_of<InvalidArgument>([&] { step(); }), HasSubstr("this buffer is closed"));
+  step.set<0>(data);
+  step();
+  EXPECT_EQ(result().front(), 2.0f);
 }
 
 TEST_F(PreparedLaunchTest, ForgetsABufferWhenAPointerTakesItsPlace) {

@@ -45,6 +45,18 @@ TEST(Handles, RemovedOnesAreNotReusedSoon) {
   EXPECT_EQ(table.find(dead), nullptr);
 }
 
+TEST(Handles, CanBeLookedAt) {
+  Table table;
+  const Handle handle = table.add(std::make_shared<int>(7));
+  int seen = 0;
+  EXPECT_TRUE(table.peek(handle, [&](int value) { seen = value; }));
+  EXPECT_EQ(seen, 7);
+  table.remove(handle);
+  EXPECT_FALSE(table.peek(handle, [&](int) { seen = -1; }));
+  EXPECT_FALSE(table.peek(nullptr, [&](int) { seen = -1; }));
+  EXPECT_EQ(seen, 7);
+}
+
 TEST(Handles, CanGetAnotherObject) {
   Table table;
   const Handle handle = table.add(std::make_shared<int>(1));
