@@ -1,6 +1,7 @@
 #include "core/nvrtc_compilation.hpp"
 
 #include <cuprum/device.hpp>
+#include <cuprum/driver.hpp>
 
 #include "core/source_excerpt.hpp"
 #include "support/text.hpp"
@@ -56,9 +57,12 @@ std::vector<int> supported_architectures() {
 std::string default_architecture() {
   try {
     return "sm_" + Device().arch();
-  } catch (const Error&) {
-    return text("sm_", supported_architectures().back());  // no driver, or none with a device
+  } catch (const NotSupported&) {
+    // There is no driver.
+  } catch (const DriverError& error) {
+    if (error.code() != CUDA_ERROR_NO_DEVICE) throw;
   }
+  return text("sm_", supported_architectures().back());
 }
 
 NvrtcCompilation::NvrtcCompilation(const detail::ProgramResource& program) : source_(program) {

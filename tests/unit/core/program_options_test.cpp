@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cuprum/error.hpp>
+
+#include "core/nvrtc_compilation.hpp"
 
 namespace cuprum {
 namespace {
@@ -168,6 +171,17 @@ TEST(ProgramOptionsTest, TheArchitectureIsRealForMachineCodeAndVirtualForPtx) {
   EXPECT_THAT(real.as_arguments(nvjitlink, Target::cubin), Contains("-arch=sm_90a"));
   EXPECT_THAT(refusal({.arch = "compute_90"}, nvrtc, Target::cubin), HasSubstr("needs a real architecture"));
   EXPECT_THAT(refusal({.arch = "90"}, nvrtc, Target::ptx), HasSubstr("arch is '90' for 'default_program'"));
+}
+
+TEST(ProgramOptionsDeathTest, TheArchitectureIsTheNewestOfTheCompilerWhenThereIsNoDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto compiles_for_the_newest = [] {
+    setenv("CUPRUM_DRIVER", "softgpu", 1);
+    setenv("CUPRUM_SOFTGPU_PATH", "/nowhere/libcuda.so.1", 1);
+    const std::string newest = std::to_string(core::supported_architectures().back());
+    return ProgramOptions().as_arguments(nvrtc, Target::cubin).back() == "--gpu-architecture=sm_" + newest;
+  };
+  EXPECT_EXIT(_Exit(compiles_for_the_newest() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ProgramOptionsTest, LtoirIsAskedForOnce) {
