@@ -116,8 +116,11 @@ toolchain::OpenLibrary toolchain::open_companion_of_nvrtc(const Item& item) {
   Findings findings = look_for(item, surroundings());
   try {
     const std::string& how = nvrtc::info().how;
-    std::stable_partition(findings.found.begin(), findings.found.end(),
-                          [&](const Located& located) { return located.how == how; });
+    const auto found_like_nvrtc = std::find_if(findings.found.begin(), findings.found.end(),
+                                               [&](const Located& located) { return located.how == how; });
+    if (found_like_nvrtc != findings.found.end()) {
+      std::rotate(findings.found.begin(), found_like_nvrtc, found_like_nvrtc + 1);
+    }
   } catch (const NotSupported&) {
     // Without NVRTC there is nothing to suit.
   }
