@@ -85,6 +85,10 @@ inline void require_pointer(const void* pointer, const char* message = "a null p
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, message);
 }
 
+inline void require_no_flags(unsigned long long flags) {
+  require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+}
+
 template <typename Table, typename Handle>
 auto find(const Table& table, Handle handle, const char* message = "not a valid handle") {
   auto object = table.find(handle);

@@ -2,24 +2,11 @@
 #include <cstdint>
 
 #include "softgpu/api/call.hpp"
+#include "softgpu/api/pools.hpp"
 #include "softgpu/runtime/event.hpp"
 #include "softgpu/runtime/interprocess_event.hpp"
 #include "softgpu/runtime/ipc_memory.hpp"
 #include "softgpu/runtime/pool_sharing.hpp"
-
-namespace softgpu::api {
-namespace {
-
-std::shared_ptr<runtime::MemoryPool> find_pool(CUmemoryPool handle) {
-  auto pool = Driver::get().handles().pools.find(handle);
-  require(pool != nullptr, CUDA_ERROR_INVALID_VALUE, "not a memory pool, or one that was destroyed");
-  return pool;
-}
-
-void require_no_flags(unsigned long long flags) { require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0"); }
-
-}  // namespace
-}  // namespace softgpu::api
 
 using namespace softgpu::api;
 

@@ -25,8 +25,6 @@ std::vector<MemoryRange> ranges(const CUdeviceptr* pointers, const size_t* sizes
   return result;
 }
 
-void require_no_flags(unsigned long long flags) { require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0"); }
-
 std::vector<Prefetch> prefetches(const std::vector<MemoryRange>& ranges, const CUmemLocation* locations,
                                  const size_t* starts, size_t count) {
   const BatchRuns runs(ranges.size(), locations, starts, count);

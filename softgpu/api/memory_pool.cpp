@@ -1,6 +1,7 @@
 // Stream-ordered memory and its pools.
 #include "softgpu/runtime/memory_pool.hpp"
 
+#include "softgpu/api/pools.hpp"
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/device.hpp"
 
@@ -8,12 +9,6 @@ namespace softgpu::api {
 namespace {
 
 using runtime::MemoryPool;
-
-std::shared_ptr<MemoryPool> find_pool(CUmemoryPool handle) {
-  auto pool = Driver::get().handles().pools.find(handle);
-  require(pool != nullptr, CUDA_ERROR_INVALID_VALUE, "not a memory pool, or one that was destroyed");
-  return pool;
-}
 
 runtime::CurrentPools& current_pools() { return Driver::get().pools(); }
 

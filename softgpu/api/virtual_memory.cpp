@@ -19,8 +19,6 @@ std::shared_ptr<PhysicalMemory> find_memory(CUmemGenericAllocationHandle handle)
   return memory;
 }
 
-void require_no_flags(unsigned long long flags) { require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0"); }
-
 }  // namespace
 }  // namespace softgpu::api
 
