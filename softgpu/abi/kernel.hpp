@@ -33,6 +33,13 @@ struct Block {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t worker = 0;  // reported as %smid
   std::uint64_t grid_id = 0;
+  std::uint64_t workspace = 0;  // address of the grid's GridWorkspace; 0 unless it is cooperative
+};
+
+// What the blocks of a cooperative grid synchronise with. Its layout is known to CUDA's cooperative_groups.
+struct GridWorkspace {
+  std::uint32_t bytes = sizeof(GridWorkspace);
+  std::uint32_t barrier = 0;
 };
 
 // Why a gang has returned to the scheduler before its end.
@@ -76,6 +83,7 @@ static_assert(offsetof(Block, params) == 0 && offsetof(Block, shared) == 8);
 static_assert(offsetof(Block, index) == 16 && offsetof(Block, grid) == 28 && offsetof(Block, size) == 40);
 static_assert(offsetof(Block, shared_bytes) == 52 && offsetof(Block, dynamic_shared_bytes) == 56);
 static_assert(offsetof(Block, worker) == 60 && offsetof(Block, grid_id) == 64);
+static_assert(offsetof(Block, workspace) == 72 && offsetof(GridWorkspace, barrier) == 4);
 static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 && offsetof(Gang, lanes) == 12);
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);

@@ -1,6 +1,8 @@
 // Launches.
 #include "softgpu/runtime/launch.hpp"
 
+#include <optional>
+
 #include "softgpu/api/functions.hpp"
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/event.hpp"
@@ -22,10 +24,14 @@ bool is_single(const decltype(CUlaunchAttributeValue::clusterDim)& cluster) {
 
 // Launch attributes beside the shape. Hints for a GPU's hardware are accepted; what would change the result is refused.
 struct Attributes {
-  bool has_priority = false;
-  int priority = 0;
+  std::optional<int> priority;
+  bool cooperative = false;
   CUevent completion = nullptr;
 };
+
+void require_flag(int value) {
+  require(value == 0 || value == 1, CUDA_ERROR_INVALID_VALUE, "a launch attribute that is 0 or 1");
+}
 
 Attributes attributes_of(const CUlaunchConfig& config) {
   Attributes result;
@@ -38,21 +44,19 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
       // A kernel may start before the one before it has ended. It may also not.
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        require_flag(value.programmaticStreamSerializationAllowed);
+        break;
+      // All memory is one domain.
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: require_flag(value.memSyncDomain); break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: result.completion = value.programmaticEvent.event; break;
       case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: result.completion = value.launchCompletionEvent.event; break;
-      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        result.has_priority = true;
-        result.priority = value.priority;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        require(value.cooperative == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no cooperative launches");
-        break;
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY: result.priority = runtime::clamped_priority(value.priority); break;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: result.cooperative = value.cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         require(is_single(value.clusterDim), CUDA_ERROR_NOT_SUPPORTED,
                 "softgpu has no clusters of more than one block");
@@ -75,7 +79,8 @@ void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void
                   {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                    .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
                    .dynamic_shared_bytes = config->sharedMemBytes,
-                   .priority = attributes.has_priority ? attributes.priority : stream->priority(),
+                   .priority = attributes.priority.value_or(stream->priority()),
+                   .cooperative = attributes.cooperative,
                    .parameters = parameters,
                    .extra = extra});
   if (attributes.completion != nullptr)
@@ -105,5 +110,18 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchKernel, _ptsz,
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchKernelEx, _ptsz,
                               (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra),
                               [&] { start_with_attributes(config, function, parameters, extra, null_stream); })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchCooperativeKernel, _ptsz,
+                              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                               void** parameters),
+                              [&] {
+                                start(function, stream, null_stream,
+                                      {.grid = {grid_x, grid_y, grid_z},
+                                       .block = {block_x, block_y, block_z},
+                                       .dynamic_shared_bytes = shared_bytes,
+                                       .cooperative = true,
+                                       .parameters = parameters});
+                              })
 
 }  // extern "C"

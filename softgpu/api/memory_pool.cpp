@@ -81,7 +81,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* accesses, 
   return call(__func__, [&] {
     const auto found = find_pool(pool);
     require(count == 0 || accesses != nullptr, CUDA_ERROR_INVALID_VALUE, "no access descriptions");
-    for (size_t i = 0; i < count; ++i) found->set_access(accesses[i].location, accesses[i].flags);
+    found->set_access({accesses, count});
   });
 }
 

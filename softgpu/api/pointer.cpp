@@ -5,6 +5,7 @@
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/ipc_memory.hpp"
+#include "softgpu/runtime/location.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 
@@ -20,7 +21,19 @@ bool on_host(const Allocation& allocation) {
   return allocation.kind == Kind::host || allocation.kind == Kind::registered;
 }
 
+// Whether the current context's device may use memory of another one.
+bool has_peer_access(const Allocation& allocation) {
+  const CUcontext handle = runtime::context_stack::current();
+  const auto context = Driver::get().handles().contexts.find(handle);
+  if (allocation.kind != Kind::device || context == nullptr || context->device().ordinal() == allocation.device)
+    return true;
+  if (allocation.pool == nullptr) return allocation.context == 0 || context->has_peer(allocation.context);
+  const auto& pool = static_cast<const runtime::MemoryPool&>(*allocation.pool);
+  return pool.access(runtime::location_of_device(context->device().ordinal())) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
 CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_flags(const Allocation& allocation) {
+  if (!has_peer_access(allocation)) return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
   switch (allocation.access) {
     case memory::Access::none: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
     case memory::Access::read: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
@@ -118,6 +131,8 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdevicep
     const Attribute& attribute = attribute_row(which);
     const auto found = Driver::get().allocations().find(to_pointer(pointer));
     require(found.has_value(), CUDA_ERROR_INVALID_VALUE, "the pointer does not point to memory of the driver");
+    require(which != CU_POINTER_ATTRIBUTE_HOST_POINTER || found->kind != Kind::device, CUDA_ERROR_INVALID_VALUE,
+            "the host has no address for device memory");
     attribute.write(&*found, to_pointer(pointer), value);
   });
 }

@@ -1,7 +1,4 @@
 // Streams.
-#include <algorithm>
-#include <cstring>
-
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/event.hpp"
@@ -19,21 +16,8 @@ CUstream create_stream(Context& context, unsigned flags, int priority) {
   require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
           "unknown flags for a stream");
   const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
-  const int clamped = std::clamp(priority, runtime::kGreatestPriority, runtime::kLeastPriority);
-  return Driver::get().handles().streams.add(std::make_shared<Stream>(context, kind, clamped));
-}
-
-// Attributes that have no meaning for a processor's caches and memory are accepted and reported with their defaults.
-void get_attribute(const Stream& stream, CUstreamAttrID attribute, CUstreamAttrValue& value) {
-  std::memset(&value, 0, sizeof value);
-  switch (attribute) {
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value.priority = stream.priority(); return;
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: value.syncPolicy = CU_SYNC_POLICY_AUTO; return;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: return;
-    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a stream");
-  }
+  return Driver::get().handles().streams.add(
+      std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
 }
 
 void no_capture(CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies,
@@ -162,19 +146,18 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetAttribute, _ptsz,
                               (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value), [&] {
                                 require_pointer(value);
-                                get_attribute(*find_stream(stream, null_stream), attribute, *value);
+                                *value = find_stream(stream, null_stream)->attributes().get(attribute);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSetAttribute, _ptsz,
                               (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue* value), [&] {
                                 require_pointer(value, "no value");
-                                CUstreamAttrValue current;
-                                get_attribute(*find_stream(stream, null_stream), attribute, current);
+                                find_stream(stream, null_stream)->attributes().set(attribute, *value);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamCopyAttributes, _ptsz, (CUstream target, CUstream source), [&] {
-  find_stream(target, null_stream);
-  find_stream(source, null_stream);
+  const auto to = find_stream(target, null_stream), from = find_stream(source, null_stream);
+  to->attributes().copy_from(from->attributes());
 })
 
 // Streams are never captured: there are no graphs yet.

@@ -33,6 +33,7 @@ void BlockRun::prepare(const GridLaunch& launch, std::uint64_t grid_id, std::uin
   block_.shared = shared_.base(block_.shared_bytes);
   block_.worker = worker;
   block_.grid_id = grid_id;
+  block_.workspace = reinterpret_cast<std::uintptr_t>(launch.workspace.get());
 }
 
 void BlockRun::start() {

@@ -29,10 +29,11 @@ struct GridLaunch {
   abi::Dim3 grid, block;
   std::vector<std::byte> params;  // owned copy
   std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  std::string kernel_name;      // for messages
-  int priority = 0;             // lower runs first, as CUDA's
-  bool cooperative = false;     // all blocks in flight at once
-  const void* queue = nullptr;  // the stream, for threads that wait for one: see Pool::wait_until
+  std::string kernel_name;                        // for messages
+  int priority = 0;                               // lower runs first, as CUDA's
+  bool cooperative = false;                       // all blocks in flight at once
+  std::unique_ptr<abi::GridWorkspace> workspace;  // a cooperative grid's
+  const void* queue = nullptr;                    // the stream, for threads that wait for one: see Pool::wait_until
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;

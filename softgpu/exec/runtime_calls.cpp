@@ -48,9 +48,6 @@ void* softgpu_rt_allocate_frame(std::uint64_t bytes) {
   return frame;
 }
 
-// A block's frames are freed together, when its memory is used for the next one.
-void softgpu_rt_free_frame(void*) {}
-
 void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived) {
   running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads, arrived);
 }

@@ -48,6 +48,8 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::smid: return f.call(Mark::smid);
     case S::nsmid: return f.ir.getInt32(kMultiprocessorNumbers);
     case S::gridid: return f.call(Mark::gridid);
+    case S::envreg1: return f.ir.CreateTrunc(high_half(f, f.call(Mark::workspace)), f.ir.getInt32Ty());
+    case S::envreg2: return f.ir.CreateTrunc(f.call(Mark::workspace), f.ir.getInt32Ty());
     case S::lanemask_eq:
     case S::lanemask_le:
     case S::lanemask_lt:

@@ -31,39 +31,19 @@ constexpr std::array<std::string_view, 8> kSpaces = {".reg",   ".const",  ".glob
                                                      ".param", ".shared", ".shared::cluster", ".tex"};
 static_assert(kSpaces.size() == static_cast<std::size_t>(Space::tex) + 1);
 
-constexpr std::array<std::string_view, 33> kSpecialRegisters = {"%tid.x",
-                                                                "%tid.y",
-                                                                "%tid.z",
-                                                                "%ntid.x",
-                                                                "%ntid.y",
-                                                                "%ntid.z",
-                                                                "%ctaid.x",
-                                                                "%ctaid.y",
-                                                                "%ctaid.z",
-                                                                "%nctaid.x",
-                                                                "%nctaid.y",
-                                                                "%nctaid.z",
-                                                                "%laneid",
-                                                                "%warpid",
-                                                                "%nwarpid",
-                                                                "%smid",
-                                                                "%nsmid",
-                                                                "%gridid",
-                                                                "%lanemask_eq",
-                                                                "%lanemask_le",
-                                                                "%lanemask_lt",
-                                                                "%lanemask_ge",
-                                                                "%lanemask_gt",
-                                                                "%clock",
-                                                                "%clock_hi",
-                                                                "%clock64",
-                                                                "%globaltimer",
-                                                                "%globaltimer_lo",
-                                                                "%globaltimer_hi",
-                                                                "%total_smem_size",
-                                                                "%dynamic_smem_size",
-                                                                "%aggr_smem_size",
-                                                                "WARP_SZ"};
+constexpr std::array<std::string_view, 35> kSpecialRegisters = {
+    "%tid.x",          "%tid.y",           "%tid.z",
+    "%ntid.x",         "%ntid.y",          "%ntid.z",
+    "%ctaid.x",        "%ctaid.y",         "%ctaid.z",
+    "%nctaid.x",       "%nctaid.y",        "%nctaid.z",
+    "%laneid",         "%warpid",          "%nwarpid",
+    "%smid",           "%nsmid",           "%gridid",
+    "%envreg1",        "%envreg2",         "%lanemask_eq",
+    "%lanemask_le",    "%lanemask_lt",     "%lanemask_ge",
+    "%lanemask_gt",    "%clock",           "%clock_hi",
+    "%clock64",        "%globaltimer",     "%globaltimer_lo",
+    "%globaltimer_hi", "%total_smem_size", "%dynamic_smem_size",
+    "%aggr_smem_size", "WARP_SZ"};
 static_assert(kSpecialRegisters.size() == static_cast<std::size_t>(SpecialRegister::warp_size) + 1);
 
 template <typename Enum, std::size_t N>

@@ -107,6 +107,8 @@ enum class SpecialRegister : std::uint8_t {
   smid,
   nsmid,
   gridid,
+  envreg1,  // upper half of the address of a cooperative grid's workspace
+  envreg2,  // lower half
   lanemask_eq,
   lanemask_le,
   lanemask_lt,
@@ -140,7 +142,7 @@ std::optional<SpecialRegister> special_register_named(std::string_view);
 // The type that reading a special register gives: .u32 or .u64.
 Type type_of(SpecialRegister);
 
-// A special register of PTX that softgpu does not have, such as %envreg1.
+// A special register of PTX that softgpu does not have, such as %envreg3.
 bool is_unsupported_special_register(std::string_view);
 
 }  // namespace softgpu::ptx

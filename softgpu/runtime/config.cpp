@@ -44,6 +44,16 @@ std::size_t parse_bytes(const char* name, const std::string& text) {
   return *number << shift;
 }
 
+std::vector<std::size_t> parse_list_of_bytes(const char* name, const std::string& text) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    sizes.push_back(parse_bytes(name, text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return sizes;
+}
+
 void set_compute_capability(const char* name, const std::string& text, unsigned& out) {
   const auto dot = text.find('.');
   const auto major = parse_number(std::string_view(text).substr(0, dot));
@@ -78,7 +88,7 @@ constexpr std::array kSettings = {
     Setting{"SOFTGPU_DEVICES", [](auto name, auto& text, auto& c) { set_count(name, text, 1, 64, c.devices); }},
     Setting{"SOFTGPU_COMPUTE_CAPABILITY",
             [](auto name, auto& text, auto& c) { set_compute_capability(name, text, c.compute_capability); }},
-    Setting{"SOFTGPU_MEMORY", [](auto name, auto& text, auto& c) { c.memory = parse_bytes(name, text); }},
+    Setting{"SOFTGPU_MEMORY", [](auto name, auto& text, auto& c) { c.memory = parse_list_of_bytes(name, text); }},
     Setting{"SOFTGPU_MULTIPROCESSORS",
             [](auto name, auto& text, auto& c) { set_count(name, text, 1, 4096, c.multiprocessors); }},
     Setting{"SOFTGPU_WORKERS", [](auto name, auto& text, auto& c) { set_count(name, text, 1, 1024, c.workers); }},

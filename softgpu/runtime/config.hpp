@@ -2,12 +2,14 @@
 // SOFTGPU_CONFIG names; the environment goes first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace softgpu::runtime {
 
@@ -21,12 +23,16 @@ struct Trace {
 struct Config {
   unsigned devices = 1;              // SOFTGPU_DEVICES: how many devices there are, 1 to 64
   unsigned compute_capability = 90;  // SOFTGPU_COMPUTE_CAPABILITY: what the devices claim to be, as in "9.0"
-  std::size_t memory = 0;        // SOFTGPU_MEMORY: bytes of each device, as in "512M" or "8G"; 0: half of the machine's
+  // SOFTGPU_MEMORY: bytes of the devices, as in "512M" or "8G,1G"; the last is for all that follow, none for half of
+  // the machine's.
+  std::vector<std::size_t> memory;
   unsigned multiprocessors = 0;  // SOFTGPU_MULTIPROCESSORS: as reported; 0: as many as workers
   unsigned workers = 0;          // SOFTGPU_WORKERS: threads that run kernels; 0: one per core
   std::string cache_dir;         // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
   std::optional<std::size_t> cache_size;  // SOFTGPU_CACHE_SIZE: most bytes that folder may hold; 0 switches it off
   Trace trace;                            // SOFTGPU_TRACE
+
+  std::size_t memory_of(unsigned device) const { return memory[std::min<std::size_t>(device, memory.size() - 1)]; }
 };
 
 // Looks a setting up by name; empty when it is not set.

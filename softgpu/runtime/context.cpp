@@ -125,6 +125,11 @@ bool Context::disable_peer(std::uint64_t context_id) {
   return peers_.erase(context_id) != 0;
 }
 
+bool Context::has_peer(std::uint64_t context_id) const {
+  const std::scoped_lock lock(mutex_);
+  return peers_.contains(context_id);
+}
+
 namespace context_stack {
 
 CUcontext current() {

@@ -56,6 +56,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // Contexts of other devices whose memory it may use. False when that is so, or not so, already.
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
+  bool has_peer(std::uint64_t context_id) const;
   CUfunc_cache cache_config() const { return cache_config_; }
   void set_cache_config(CUfunc_cache config) { cache_config_ = config; }
 
@@ -72,7 +73,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
   std::array<std::atomic<std::size_t>, CU_LIMIT_MAX> limits_;
   std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::set<std::uint64_t> peers_;
   StreamSet streams_;
   std::unique_ptr<Stream> legacy_stream_;

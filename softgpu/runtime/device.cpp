@@ -32,7 +32,7 @@ Device::Device(int ordinal, const Config& config, unsigned workers, memory::Addr
       profile_(profile_of(config.compute_capability)),
       multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : workers)),
       name_("Cuprum softgpu (" + processor_name() + ")"),
-      heap_(std::make_shared<memory::Heap>(space, config.memory)) {}
+      heap_(std::make_shared<memory::Heap>(space, config.memory_of(static_cast<unsigned>(ordinal)))) {}
 
 // Stable for a machine's n-th device, and a version 8 UUID, so that it is nobody else's.
 CUuuid Device::uuid() const {

@@ -33,15 +33,17 @@ std::size_t half_of_machine_memory() {
 }
 
 Config complete(Config config) {
-  if (config.memory == 0) config.memory = half_of_machine_memory();
-  config.memory = memory::round_up(config.memory, memory::kHugePageBytes);
+  if (config.memory.empty()) config.memory.push_back(0);
+  for (std::size_t& bytes : config.memory)
+    bytes = memory::round_up(bytes != 0 ? bytes : half_of_machine_memory(), memory::kHugePageBytes);
   return config;
 }
 
 // Room for all devices, pinned and managed memory, and fragmentation. It is addresses, not memory.
 std::size_t reservation(const Config& config) {
   constexpr std::size_t kLeast = std::size_t{1} << 40;
-  const std::size_t wanted = 4 * config.devices * config.memory;
+  std::size_t wanted = 0;
+  for (unsigned i = 0; i < config.devices; ++i) wanted += 4 * config.memory_of(i);
   return wanted > kLeast ? wanted : kLeast;
 }
 

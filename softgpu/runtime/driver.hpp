@@ -16,6 +16,7 @@
 #include "softgpu/runtime/handles.hpp"
 #include "softgpu/runtime/host_functions.hpp"
 #include "softgpu/runtime/managed_memory.hpp"
+#include "softgpu/runtime/value_waits.hpp"
 #include "softgpu/runtime/virtual_memory.hpp"
 
 namespace softgpu::runtime {
@@ -58,6 +59,7 @@ class Driver {
   const Config& config() const { return config_; }
   exec::Pool& pool() { return pool_; }
   HostFunctions& host_functions() { return host_functions_; }
+  ValueWaits& value_waits() { return value_waits_; }
   memory::AddressSpace& address_space() { return space_; }
   memory::AllocationTable& allocations() { return allocations_; }
   VirtualMemory& virtual_memory() { return virtual_memory_; }
@@ -82,6 +84,7 @@ class Driver {
   ManagedPages managed_pages_;
   exec::Pool pool_;
   HostFunctions host_functions_;
+  ValueWaits value_waits_;
   Handles handles_;
   const std::shared_ptr<jit::ObjectCache> object_cache_;
   std::shared_ptr<memory::Heap> host_heap_;

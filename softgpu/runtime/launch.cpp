@@ -8,6 +8,7 @@
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/occupancy.hpp"
 #include "softgpu/runtime/waiting.hpp"
 
 namespace softgpu::runtime {
@@ -102,6 +103,21 @@ void check_shape(const Function& function, const LaunchRequest& request) {
                          std::to_string(shared) + " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
 }
 
+// All blocks of a cooperative grid have to fit onto the device at once.
+void check_cooperative(const Function& function, const Module& module, const LaunchRequest& request) {
+  const Device& device = module.context().device();
+  const OccupancyKernel kernel{function.facts(), max_dynamic_shared(function.facts(), function.settings())};
+  const auto threads = static_cast<int>(request.block.x * request.block.y * request.block.z);
+  const auto held =
+      static_cast<std::uint64_t>(device.multiprocessors()) *
+      static_cast<unsigned>(max_active_blocks(device.profile(), kernel, threads, request.dynamic_shared_bytes));
+  const std::uint64_t blocks = std::uint64_t{request.grid.x} * request.grid.y * request.grid.z;
+  if (blocks > held)
+    throw Failure(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                  "kernel '" + function.facts().name + "': " + std::to_string(blocks) +
+                      " blocks that work together; the device holds " + std::to_string(held) + " at once");
+}
+
 std::vector<std::byte> copy_from_buffer(const Function& function, void** extra) {
   const void* buffer = nullptr;
   std::size_t size = 0;
@@ -145,6 +161,7 @@ void launch(Function& function, Stream& stream, const LaunchRequest& request) {
   require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
           "the kernel and the stream are of different contexts");
   check_shape(function, request);
+  if (request.cooperative) check_cooperative(function, *module, request);
   exec::GridLaunch grid{.code = function.code(*module, request.block),
                         .grid = request.grid,
                         .block = request.block,
@@ -154,6 +171,7 @@ void launch(Function& function, Stream& stream, const LaunchRequest& request) {
                         .kernel_name = function.facts().name,
                         .priority = request.priority,
                         .cooperative = request.cooperative,
+                        .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
                         .queue = &stream};
   const OpRef op(new KernelOp(stream.context().shared_from_this(), module, std::move(grid)));
   stream.enqueue(*op);

@@ -120,7 +120,7 @@ void MemoryPool::set_attribute(CUmemPool_attribute attribute, const void* value)
   }
 }
 
-void MemoryPool::set_access(const CUmemLocation& location, CUmemAccess_flags flags) {
+void MemoryPool::check_access(const CUmemLocation& location, CUmemAccess_flags flags) const {
   require(location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE, "access is given to devices");
   require(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
           CUDA_ERROR_INVALID_VALUE, "access is none, or reading and writing");
@@ -128,8 +128,12 @@ void MemoryPool::set_access(const CUmemLocation& location, CUmemAccess_flags fla
   const bool own = location_.type == CU_MEM_LOCATION_TYPE_DEVICE && location_.id == location.id;
   require(!own || flags != CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE,
           "a device keeps access to its own pool");
+}
+
+void MemoryPool::set_access(std::span<const CUmemAccessDesc> accesses) {
+  for (const CUmemAccessDesc& access : accesses) check_access(access.location, access.flags);
   const std::scoped_lock lock(access_mutex_);
-  device_access_[location.id] = flags;
+  for (const CUmemAccessDesc& access : accesses) device_access_[access.location.id] = access.flags;
 }
 
 CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {

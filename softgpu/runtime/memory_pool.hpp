@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
 #include "softgpu/memory/pool.hpp"
@@ -38,10 +39,13 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   void set_attribute(CUmemPool_attribute attribute, const void* value);
 
   // Who may use its memory. Copies are held to it; kernels can use all memory.
-  void set_access(const CUmemLocation& location, CUmemAccess_flags flags);
+  // All of them are set or, when one is wrong, none.
+  void set_access(std::span<const CUmemAccessDesc> accesses);
   CUmemAccess_flags access(const CUmemLocation& location) const;
 
  private:
+  void check_access(const CUmemLocation& location, CUmemAccess_flags flags) const;
+
   const CUmemLocation location_;
   const CUmemAllocationType type_;
   const std::shared_ptr<memory::SharedHeap> shared_heap_;

@@ -19,7 +19,7 @@ Stream::Stream(Context& context, StreamKind kind, int priority)
     : context_(context),
       owner_(kind == StreamKind::legacy ? nullptr : context.shared_from_this()),
       kind_(kind),
-      priority_(priority),
+      attributes_(priority),
       id_(next_stream_id()) {
   context_.streams().add(*this);
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "softgpu/runtime/op.hpp"
+#include "softgpu/runtime/stream_attributes.hpp"
 
 namespace softgpu::runtime {
 
@@ -48,14 +49,15 @@ class Stream {
 
   Context& context() const { return context_; }
   StreamKind kind() const { return kind_; }
-  int priority() const { return priority_; }
+  int priority() const { return attributes_.priority(); }
+  StreamAttributes& attributes() { return attributes_; }
   std::uint64_t id() const { return id_; }
 
  private:
   Context& context_;
   const std::shared_ptr<Context> owner_;
   const StreamKind kind_;
-  const int priority_;
+  StreamAttributes attributes_;
   const std::uint64_t id_;
   mutable std::mutex enqueue_;  // one Op at a time gets its place
   std::atomic<std::uint64_t> position_{0};

@@ -52,6 +52,7 @@ std::optional<BlockField> block_field_of(Mark mark) {
     case Mark::nctaid_z: return BlockField{offsetof(abi::Block, grid.z), 'i'};
     case Mark::smid: return BlockField{offsetof(abi::Block, worker), 'i'};
     case Mark::gridid: return BlockField{offsetof(abi::Block, grid_id), 'l'};
+    case Mark::workspace: return BlockField{offsetof(abi::Block, workspace), 'l'};
     case Mark::total_smem_size: return BlockField{offsetof(abi::Block, shared_bytes), 'i'};
     case Mark::dynamic_smem_size: return BlockField{offsetof(abi::Block, dynamic_shared_bytes), 'i'};
     default: return std::nullopt;

@@ -91,6 +91,71 @@ TEST_F(Settings, MakeSeveralDevices) {
   EXPECT_EQ(run_in_child("WithSettings.DISABLED_TwoDevices", {"SOFTGPU_DEVICES=2"}), 0);
 }
 
+// busy(long* out, int rounds): keeps its thread for a while, without a point where it could be set aside.
+// take_turn(int* next, int* turn): turn = (*next)++
+constexpr const char* kTurns = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry busy(.param .u64 out, .param .u32 rounds) {
+  .reg .pred %p;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [rounds];
+  cvta.to.global.u64 %rd1, %rd1;
+  mov.u64 %rd2, 1;
+AGAIN:
+  mul.hi.u64 %rd3, %rd2, 0x9e3779b97f4a7c15;
+  mad.lo.u64 %rd2, %rd2, 6364136223846793005, %rd3;
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p, %r1, 0;
+  @%p bra AGAIN;
+  st.global.u64 [%rd1], %rd2;
+  ret;
+}
+.visible .entry take_turn(.param .u64 next, .param .u64 turn) {
+  .reg .b32 %r1;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [next];
+  ld.param.u64 %rd2, [turn];
+  cvta.to.global.u64 %rd1, %rd1;
+  cvta.to.global.u64 %rd2, %rd2;
+  atom.global.add.u32 %r1, [%rd1], 1;
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+)";
+
+// With one worker, which is busy while both are put in.
+TEST(WithSettings, DISABLED_Priorities) {
+  ASSERT_SUCCESS(CU(cuInit)(0));
+  CUcontext context = nullptr;
+  ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context));
+  const TestModule module(kTurns);
+  const CUfunction busy = module.function("busy"), take_turn = module.function("take_turn");
+  const PinnedMemory<int> turns(3);
+  const PinnedMemory<long> out(1);
+  CUstream streams[2];
+  ASSERT_SUCCESS(CU(cuStreamCreateWithPriority)(&streams[0], CU_STREAM_NON_BLOCKING, 0));
+  ASSERT_SUCCESS(CU(cuStreamCreateWithPriority)(&streams[1], CU_STREAM_NON_BLOCKING, -1));
+  const TestStream holder(CU_STREAM_NON_BLOCKING);
+  // Compiled before it counts.
+  ASSERT_SUCCESS(launch(take_turn, 1, 1, holder.get(), turns.device(), turns.device() + 4));
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(holder.get()));
+  ASSERT_SUCCESS(launch(busy, 1, 1, holder.get(), out.device(), 200'000'000));
+  for (unsigned i = 0; i < 2; ++i)
+    ASSERT_SUCCESS(launch(take_turn, 1, 1, streams[i], turns.device(), turns.device() + 4 + 4 * i));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(holder.get()));
+  ASSERT_SUCCESS(CU(cuCtxSynchronize)());
+  EXPECT_LT(turns[2], turns[1]) << "the stream of higher priority goes first";
+}
+
+TEST_F(Settings, OneWorkerPrefersStreamsOfHigherPriority) {
+  EXPECT_EQ(run_in_child("WithSettings.DISABLED_Priorities", {"SOFTGPU_WORKERS=1"}), 0);
+}
+
 TEST(WithSettings, DISABLED_ExitWhileAKernelRuns) {
   ASSERT_SUCCESS(CU(cuInit)(0));
   CUcontext context = nullptr;

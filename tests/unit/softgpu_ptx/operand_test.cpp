@@ -162,10 +162,10 @@ TEST(SpecialRegister, OfClustersIsThatOfAGridWithoutThem) {
 }
 
 TEST(SpecialRegister, ThatSoftgpuLacksIsRefused) {
-  const ParseResult result = parse(kernel_with("mov.b32 %r1, %envreg2;"));
+  const ParseResult result = parse(kernel_with("mov.b32 %r1, %envreg3;"));
   ASSERT_EQ(result.diagnostics.size(), 1u);
   EXPECT_EQ(result.diagnostics[0].cause, Diagnostic::Cause::unsupported);
-  EXPECT_EQ(result.diagnostics[0].message, "softgpu does not have the special register '%envreg2'");
+  EXPECT_EQ(result.diagnostics[0].message, "softgpu does not have the special register '%envreg3'");
 }
 
 TEST(OperandType, MustAgreeInSize) {

@@ -42,7 +42,7 @@ TEST(Config, ReadsAllSettings) {
                               {"SOFTGPU_TRACE", "calls,errors"}});
   EXPECT_EQ(config.devices, 3u);
   EXPECT_EQ(config.compute_capability, 86u);
-  EXPECT_EQ(config.memory, std::size_t{512} << 20);
+  EXPECT_EQ(config.memory_of(0), std::size_t{512} << 20);
   EXPECT_EQ(config.multiprocessors, 132u);
   EXPECT_EQ(config.workers, 2u);
   EXPECT_EQ(config.cache_dir, "/cache");
@@ -53,9 +53,13 @@ TEST(Config, ReadsAllSettings) {
 }
 
 TEST(Config, SizesTakeSuffixes) {
-  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "4096"}}).memory, 4096u);
-  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "64k"}}).memory, 65536u);
-  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "2G"}}).memory, std::size_t{2} << 30);
+  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "4096"}}).memory_of(0), 4096u);
+  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "64k"}}).memory_of(0), 65536u);
+  EXPECT_EQ(read({{"SOFTGPU_MEMORY", "2G"}}).memory_of(0), std::size_t{2} << 30);
+  const Config config = read({{"SOFTGPU_MEMORY", "8G,512M"}});
+  EXPECT_EQ(config.memory_of(0), std::size_t{8} << 30);
+  EXPECT_EQ(config.memory_of(1), std::size_t{512} << 20);
+  EXPECT_EQ(config.memory_of(2), std::size_t{512} << 20);
 }
 
 TEST(Config, RefusalsNameTheSettingItsValueAndWhatItCanBe) {
