@@ -17,6 +17,7 @@ namespace cuprum {
 
 class Context;
 class Device;
+class IPCEventDescriptor;
 
 struct EventOptions {
   bool timing_enabled = false;  ///< time can be measured with it; costs a little
@@ -32,6 +33,14 @@ class CUPRUM_API Event {
   /// Wraps an event that somebody else owns and keeps alive. The driver doesn't tell its context and options, so it is
   /// taken for one of the current context with timing.
   static Event from_handle(CUevent_st* handle);
+
+  /// Opens an event of another process. Throws InvalidArgument when it is of this process or on a device that this one
+  /// does not see, DriverError when the driver does not know it, such as when the other process is gone.
+  static Event from_ipc_descriptor(const IPCEventDescriptor& descriptor);
+
+  /// For other processes, which can wait for the event as long as this one keeps it. Throws InvalidArgument unless it
+  /// is ipc_enabled.
+  IPCEventDescriptor ipc_descriptor() const;
 
   /// Blocks until the work before the latest record is done; at once when it was never recorded.
   /// Throws DriverError when that work failed.

@@ -60,6 +60,8 @@ struct EventResource : support::Counted<EventResource> {
   /// Wraps one.
   EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
                 Ownership the_ownership = Ownership::foreign);
+  /// Opens one of another process. The context must be current.
+  EventResource(const core::Context& the_context, const IPCEventDescriptor& descriptor);
   EventResource(const EventResource&) = delete;
   EventResource& operator=(const EventResource&) = delete;
   ~EventResource();
@@ -68,7 +70,8 @@ struct EventResource : support::Counted<EventResource> {
   const Ownership ownership;
   const EventOptions options;
   const CUevent handle;
-  std::atomic<bool> recorded{false};  ///< only to say what is wrong when time can't be measured
+  std::atomic<bool> recorded{false};                         ///< only to say what is wrong when time can't be measured
+  const std::optional<IPCEventDescriptor> imported_by = {};  ///< for one of another process
 
  private:
   const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
