@@ -22,6 +22,8 @@
 
 namespace cuprum {
 
+class IPCBufferDescriptor;
+class MemoryPool;
 class Stream;
 
 namespace detail {
@@ -51,6 +53,17 @@ class CUPRUM_API Buffer {
   static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource);
   static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                             const Stream& stream);
+
+  /// Maps a buffer of another process. `resource` must be that process's pool, imported; the buffer keeps it alive and
+  /// is unmapped after what is then queued on `stream`. Imported again it has the same address. Orders nothing: wait
+  /// for what the other process does with it by an event. Throws InvalidArgument when the descriptor is of another pool
+  /// or device, of this very process, or says more bytes than there are; DriverError when the driver does not know it.
+  static Buffer from_ipc_descriptor(const MemoryPool& resource, const IPCBufferDescriptor& descriptor,
+                                    const Stream& stream);
+
+  /// For other processes, which can map the buffer by it as long as this one keeps it. Throws InvalidArgument unless
+  /// its memory resource is one that is_ipc_enabled().
+  IPCBufferDescriptor ipc_descriptor() const;
 
   /// Copies the whole of `source`, which must be of the same size. Both buffers must stay open until the copy has run.
   void copy_from(const Buffer& source, const Stream& stream) const;

@@ -11,6 +11,7 @@
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
+#include <cuprum/ipc.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/uuid.hpp>
 #include <iosfwd>
@@ -83,12 +84,17 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   /// Tells the pools that processes share apart; none when is_ipc_enabled() is false.
   std::optional<Uuid> uuid() const;
 
+  /// For other processes, which can map the pool's memory by it: the resource's own file descriptor, to be sent once to
+  /// each. Throws InvalidArgument unless is_ipc_enabled(). For an imported pool it is that of the exporting process.
+  IPCAllocationHandle allocation_handle() const;
+
   /// Destroys a pool of its own for all copies; later allocations throw InvalidArgument. Buffers stay valid, the memory
   /// goes when the last is freed. A pool of the driver's stays as it is. Closing twice does nothing. No other thread
   /// may be using the resource meanwhile.
   void close();
 
  protected:
+  friend class Buffer;
   explicit MemoryPool(std::shared_ptr<MemoryResource::Interface> implementation)
       : MemoryResource(std::move(implementation)) {}
   std::shared_ptr<detail::PoolMemory> pool() const;

@@ -28,8 +28,17 @@ class CUPRUM_API PinnedMemoryResource : public MemoryPool {
   /// a negative NUMA node.
   explicit PinnedMemoryResource(const PinnedMemoryResourceOptions& options);
 
+  /// As those of DeviceMemoryResource.
+  static PinnedMemoryResource from_allocation_handle(const IPCAllocationHandle& handle);
+  static PinnedMemoryResource from_allocation_handle(int file_descriptor);
+  static PinnedMemoryResource from_registry(const Uuid& uuid);
+  PinnedMemoryResource register_as(const Uuid& uuid) const;
+
   /// The NUMA node of the pool; none when the system chooses.
   std::optional<int> numa_id() const;
+
+ private:
+  explicit PinnedMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 
 }  // namespace cuprum

@@ -110,9 +110,17 @@ std::shared_ptr<PoolMemory> create_pool(const PoolPlace& place, std::size_t max_
   primary_context(place.device().value_or(0));  // pools need an initialised device
   auto pool = std::make_unique<OwnedPool>(properties);
   prepare(pool->handle(), place);
-  std::unique_ptr<const PoolSharing> sharing;
-  if (ipc_enabled) sharing = std::make_unique<PoolSharing>(PoolSharing{.uuid = Uuid::random(), .is_mapped = false});
+  std::unique_ptr<PoolSharing> sharing;
+  if (ipc_enabled) sharing = share_pool(pool->handle(), place);
   return std::make_shared<PoolMemory>(std::move(pool), place, max_size, std::move(sharing));
+}
+
+// How much memory the pool keeps is up to its owner; who can access it is each process's own setting.
+std::shared_ptr<PoolMemory> take_over_pool(CUmemoryPool handle, const PoolPlace& place,
+                                           std::unique_ptr<PoolSharing> sharing) {
+  auto pool = std::make_unique<OwnedPool>(handle);
+  if (!place.device()) open_to_all_devices(handle);
+  return std::make_shared<PoolMemory>(std::move(pool), place, 0, std::move(sharing));
 }
 
 CUmemoryPool current_pool(const PoolPlace& place) {
@@ -127,10 +135,10 @@ CUmemoryPool current_pool(const PoolPlace& place) {
 }  // namespace core
 
 PoolMemory::PoolMemory(std::unique_ptr<OwnedPool> pool, const PoolPlace& place, std::size_t max_size,
-                       std::unique_ptr<const PoolSharing> sharing)
+                       std::unique_ptr<PoolSharing> sharing)
     : owned_(std::move(pool)),
       pool_(owned_->handle()),
-      source_(sharing && sharing->is_mapped ? nullptr : pool_),
+      source_(sharing && sharing->is_mapped() ? nullptr : pool_),
       place_(place),
       max_size_(max_size),
       sharing_(std::move(sharing)) {}
@@ -149,6 +157,7 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
 
 void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
   const StreamResource& queue = *Access::resource(stream);
+  if (sharing_ && sharing_->is_mapped()) return sharing_->imports().let_go(pointer, queue);
   ContextGuard guard(queue.context());
   driver::call<&Api::cuMemFreeAsync>(Doing{[&] {
                                        return text("freeing ", size, " bytes of ", place_, " at ",
@@ -158,6 +167,7 @@ void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Strea
 }
 
 void PoolMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
+  if (sharing_ && sharing_->is_mapped()) return sharing_->imports().let_go(pointer, *stream);
   if (ContextGuard guard(stream->context(), std::nothrow); guard.entered()) {
     driver::release<&Api::cuMemFreeAsync>(pointer, stream->handle);
   }
@@ -174,6 +184,7 @@ void PoolMemory::close() noexcept {
   if (!owned_) return;
   pool_ = source_ = nullptr;
   owned_.reset();
+  if (sharing_) sharing_->close();
 }
 
 void PoolMemory::refuse() const {
@@ -235,13 +246,13 @@ bool MemoryPool::is_ipc_enabled() const { return pool()->sharing() != nullptr; }
 
 bool MemoryPool::is_mapped() const {
   const auto memory = pool();
-  return memory->sharing() && memory->sharing()->is_mapped;
+  return memory->sharing() && memory->sharing()->is_mapped();
 }
 
 std::optional<Uuid> MemoryPool::uuid() const {
   const auto memory = pool();
   if (!memory->sharing()) return std::nullopt;
-  return memory->sharing()->uuid;
+  return memory->sharing()->identity().uuid;
 }
 
 void MemoryPool::close() {

@@ -3,12 +3,12 @@
 
 #include <cuprum/driver.hpp>
 #include <cuprum/memory_pool.hpp>
-#include <cuprum/uuid.hpp>
 #include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "core/pool_sharing.hpp"
 #include "support/counted.hpp"
 
 namespace cuprum::core {
@@ -45,12 +45,6 @@ struct PoolPlace {
 /// Prints "memory of device 0", "page-locked host memory" and the like.
 std::ostream& operator<<(std::ostream& out, const PoolPlace& place);
 
-/// What is known of a pool that processes share.
-struct PoolSharing {
-  Uuid uuid;
-  bool is_mapped;  ///< it is another process's
-};
-
 }  // namespace cuprum::core
 
 namespace cuprum::detail {
@@ -62,7 +56,7 @@ class PoolMemory final : public MemoryResource::Interface {
   PoolMemory(CUmemoryPool pool, const core::PoolPlace& place) : pool_(pool), source_(pool), place_(place) {}
   /// Draws on one of its own; max_size 0 is no limit.
   PoolMemory(std::unique_ptr<core::OwnedPool> pool, const core::PoolPlace& place, std::size_t max_size,
-             std::unique_ptr<const core::PoolSharing> sharing);
+             std::unique_ptr<core::PoolSharing> sharing);
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override;
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
@@ -75,7 +69,9 @@ class PoolMemory final : public MemoryResource::Interface {
   CUmemoryPool handle() const;
   const core::PoolPlace& place() const { return place_; }
   bool is_owned() const { return owned_ != nullptr; }
-  const core::PoolSharing* sharing() const { return sharing_.get(); }
+  bool is_open() const { return pool_ != nullptr; }
+  /// Null for a pool that is not shared with other processes.
+  core::PoolSharing* sharing() const { return sharing_.get(); }
   void close() noexcept;
 
  private:
@@ -89,7 +85,7 @@ class PoolMemory final : public MemoryResource::Interface {
   CUmemoryPool source_;  ///< what can be allocated from: null also for a pool of another process
   core::PoolPlace place_;
   std::size_t max_size_ = 0;
-  std::unique_ptr<const core::PoolSharing> sharing_;
+  std::unique_ptr<core::PoolSharing> sharing_;
 };
 
 }  // namespace cuprum::detail
@@ -101,6 +97,10 @@ std::shared_ptr<detail::PoolMemory> use_pool(CUmemoryPool pool, const PoolPlace&
 
 /// A resource for a new pool.
 std::shared_ptr<detail::PoolMemory> create_pool(const PoolPlace& place, std::size_t max_size, bool ipc_enabled);
+
+/// A resource for an imported pool, which becomes its own.
+std::shared_ptr<detail::PoolMemory> take_over_pool(CUmemoryPool pool, const PoolPlace& place,
+                                                   std::unique_ptr<PoolSharing> sharing);
 
 /// The driver's current pool for the host or for managed memory; needs CUDA 13.
 CUmemoryPool current_pool(const PoolPlace& place);
