@@ -208,7 +208,7 @@ TEST_F(MemoryIpc, ExportedMemoryKeepsItsContent) {
 TEST_F(MemoryIpc, KernelsMayWriteWhileMemoryIsExported) {
   const TestModule module(kKernels);
   const CUfunction increment = module.function("increment");
-  constexpr int kRounds = 50, kLaunches = 20, kElements = 1 << 20;
+  constexpr int kRounds = 20, kLaunches = 10, kElements = 1 << 18;
   for (int round = 0; round < kRounds; ++round) {
     const DeviceMemory memory(kElements * sizeof(int));
     const TestStream stream(CU_STREAM_NON_BLOCKING);
