@@ -1,12 +1,13 @@
-// The attributes of a device: device.properties().multiprocessor_count() and about 140 more.
+// The attributes of a device: device.properties().multiprocessor_count() and 142 more.
 #pragma once
 
 #include <cuprum/detail/export.hpp>
 
 namespace cuprum {
 
-/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says what each means. Throws DriverError for an
-/// attribute that the driver is too old for.
+/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says what each means. None needs a context. Each is read
+/// from the driver once and then remembered. An attribute that the driver is too old to know is 0 or false, as for a
+/// device without the feature. Threads may share it.
 class CUPRUM_API DeviceProperties {
  public:
 #define CUPRUM_DEVICE_PROPERTY(type, name, attribute) type name() const;

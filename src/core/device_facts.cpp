@@ -1,10 +1,10 @@
 #include "core/device_facts.hpp"
 
+#include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/error.hpp>
-#include <map>
-#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "support/text.hpp"
 
@@ -66,17 +66,16 @@ int device_count() {
 }
 
 const DeviceFacts& device_facts(int device) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<int, std::unique_ptr<const DeviceFacts>>;
-  std::lock_guard lock(mutex);
-  std::unique_ptr<const DeviceFacts>& facts = known[device];
-  if (!facts) {
-    if (int count = device_count(); device < 0 || device >= count) {
-      throw InvalidArgument(text("there is no device ", device, ": this machine has ", count,
-                                 count == 1 ? " device" : " devices", ", numbered from 0"));
-    }
-    facts = std::make_unique<const DeviceFacts>(read_facts(device));
+  static auto& known = *new std::vector<std::atomic<const DeviceFacts*>>(static_cast<std::size_t>(device_count()));
+  if (device < 0 || static_cast<std::size_t>(device) >= known.size()) {
+    throw InvalidArgument(text("there is no device ", device, ": this machine has ", known.size(),
+                               known.size() == 1 ? " device" : " devices", ", numbered from 0"));
   }
+  std::atomic<const DeviceFacts*>& facts = known[static_cast<std::size_t>(device)];
+  if (const DeviceFacts* read = facts.load(std::memory_order_acquire)) return *read;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (!facts) facts.store(new const DeviceFacts(read_facts(device)), std::memory_order_release);
   return *facts;
 }
 

@@ -1,3 +1,6 @@
+#include <cuprum/driver.hpp>
+#include <unordered_map>
+
 #include "api/fixture.hpp"
 #include "api/gate.hpp"
 
@@ -26,6 +29,29 @@ TEST_F(StreamTest, HasThePriorityAskedFor) {
 TEST_F(StreamTest, RefusesAPriorityThatTheDeviceDoesNotHave) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { device.create_stream({.priority = 1000}); }),
               HasSubstr("stream priority 1000: device 0 has priorities from "));
+}
+
+TEST_F(StreamTest, HasTheLowestPriorityUnlessAskedOtherwise) {
+  int least = 0;
+  int greatest = 0;
+  driver::call<&driver::Api::cuCtxGetStreamPriorityRange>(&least, &greatest);
+  EXPECT_EQ(stream.priority(), least);
+  EXPECT_EQ(device.create_stream({.priority = greatest}).priority(), greatest);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { device.create_stream({.priority = greatest - 1}); }),
+              HasSubstr("has priorities from " + std::to_string(greatest) + " (first) to " + std::to_string(least)));
+  EXPECT_THROW(device.create_stream({.priority = least + 1}), InvalidArgument);
+}
+
+TEST_F(StreamTest, HasANumberOfItsOwn) {
+  Stream other = device.create_stream();
+  EXPECT_NE(stream.id(), other.id());
+  EXPECT_EQ(stream.id(), Stream::from_handle(stream.handle()).id());
+  EXPECT_NE(Stream::legacy_default().id(), Stream::per_thread_default().id());
+}
+
+TEST_F(StreamTest, KnowsItsContext) {
+  EXPECT_EQ(stream.context(), device.context());
+  EXPECT_EQ(Stream::from_handle(stream.handle()).context(), stream.context());
 }
 
 TEST_F(StreamTest, KnowsItsDevice) { EXPECT_EQ(stream.device(), device); }
@@ -102,6 +128,13 @@ TEST_F(StreamTest, AClosedStreamIsRefusedEverywhere) {
   EXPECT_THROW(open.wait(stream), InvalidArgument);
   EXPECT_THROW(stream.record(), InvalidArgument);
   EXPECT_THROW(stream.handle(), InvalidArgument);
+  EXPECT_THROW(stream.context(), InvalidArgument);
+  EXPECT_THROW(stream.device(), InvalidArgument);
+  EXPECT_THROW(stream.id(), InvalidArgument);
+  EXPECT_THROW(stream.priority(), InvalidArgument);
+  EXPECT_THROW(stream.is_nonblocking(), InvalidArgument);
+  EXPECT_THROW(stream.is_done(), InvalidArgument);
+  EXPECT_THROW(stream.host_call([] {}), InvalidArgument);
   EXPECT_THROW(device.allocate(16, stream), InvalidArgument);
   EXPECT_THROW(buffer.fill(1, stream), InvalidArgument);
   EXPECT_THROW(buffer.copy_to(stream), InvalidArgument);
@@ -126,7 +159,59 @@ TEST_F(StreamTest, FromHandleDoesNotOwn) {
   stream.sync();
 }
 
-TEST_F(StreamTest, PrintsWhatItIs) { EXPECT_THAT(::testing::PrintToString(stream), HasSubstr(" on device 0")); }
+TEST_F(StreamTest, FromHandleAsksTheDriverForWhatItIs) {
+  Stream urgent = device.create_stream({.nonblocking = false, .priority = -1});
+  Stream wrapped = Stream::from_handle(urgent.handle());
+  EXPECT_FALSE(wrapped.is_nonblocking());
+  EXPECT_EQ(wrapped.priority(), urgent.priority());
+}
+
+TEST_F(StreamTest, FromHandleKeepsTheOwner) {
+  auto owner = std::make_shared<int>(0);
+  Stream wrapped = Stream::from_handle(stream.handle(), owner);
+  Buffer buffer = device.allocate(16, wrapped);
+  EXPECT_EQ(owner.use_count(), 2);
+  wrapped.close();
+  EXPECT_EQ(owner.use_count(), 2) << "the buffer is yet to be freed on it";
+  buffer.close();
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST_F(StreamTest, EqualityIsThatOfTheHandle) {
+  Stream other = device.create_stream();
+  Stream wrapped = Stream::from_handle(stream.handle());
+  EXPECT_EQ(stream, wrapped);
+  EXPECT_EQ(wrapped, stream);
+  EXPECT_NE(stream, other);
+  EXPECT_EQ(std::hash<Stream>()(stream), std::hash<Stream>()(wrapped));
+  EXPECT_NE(std::hash<Stream>()(stream), std::hash<Stream>()(other));
+}
+
+TEST_F(StreamTest, CanBeAKey) {
+  std::unordered_map<Stream, int> values = {{stream, 1}};
+  values[Stream::from_handle(stream.handle())] = 2;
+  values[device.create_stream()] = 3;
+  EXPECT_EQ(values.size(), 2u);
+  EXPECT_EQ(values.at(stream), 2);
+}
+
+TEST_F(StreamTest, ClosedStreamsCanBeComparedAndHashed) {
+  Stream other = device.create_stream();
+  stream.close();
+  EXPECT_NE(stream, other);
+  EXPECT_EQ(std::hash<Stream>()(stream), std::hash<const void*>()(nullptr));
+  other.close();
+  EXPECT_EQ(stream, other);
+}
+
+TEST_F(StreamTest, PrintsWhatItIs) {
+  EXPECT_THAT(::testing::PrintToString(stream), HasSubstr(" on device 0"));
+  EXPECT_EQ(::testing::PrintToString(Stream::legacy_default()), "the legacy default stream");
+  EXPECT_EQ(::testing::PrintToString(Stream::per_thread_default()), "the default stream of the thread");
+  EXPECT_EQ(::testing::PrintToString(device.default_stream()), "the legacy default stream on device 0");
+  stream.close();
+  EXPECT_EQ(::testing::PrintToString(stream), "a closed stream");
+}
 
 }  // namespace
 }  // namespace cuprum::tests

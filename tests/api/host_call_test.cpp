@@ -1,0 +1,176 @@
+// Functions that streams call on the host. What they are ordered with is in ordering_test.cpp.
+#include <cstdlib>
+#include <cuprum/driver.hpp>
+#include <semaphore>
+#include <thread>
+
+#include "api/fixture.hpp"
+
+namespace cuprum::tests {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Collects what is logged, in place of the check that nothing is.
+class CapturedLog {
+ public:
+  CapturedLog() {
+    before_ = set_log_hook([this](std::string_view line) { lines.emplace_back(line); });
+  }
+  ~CapturedLog() { set_log_hook(before_); }
+  CapturedLog(const CapturedLog&) = delete;
+  CapturedLog& operator=(const CapturedLog&) = delete;
+  std::vector<std::string> lines;
+
+ private:
+  LogHook before_;
+};
+
+class HostCallTest : public ApiTest {
+ protected:
+  Stream stream = device.create_stream();
+};
+
+TEST_F(HostCallTest, IsMadeOnAnotherThread) {
+  std::thread::id caller;
+  stream.host_call([&] { caller = std::this_thread::get_id(); });
+  stream.sync();
+  EXPECT_NE(caller, std::thread::id());
+  EXPECT_NE(caller, std::this_thread::get_id());
+}
+
+TEST_F(HostCallTest, HasTheStateThatItWasGiven) {
+  std::vector<int> given = {1, 2, 3};
+  std::vector<int> seen;
+  stream.host_call([given, &seen] { seen = given; });
+  given.clear();
+  stream.sync();
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3));
+}
+
+TEST_F(HostCallTest, WorksOnDefaultStreams) {
+  int calls = 0;
+  Stream::legacy_default().host_call([&] { ++calls; });
+  Stream::legacy_default().sync();
+  Stream::per_thread_default().host_call([&] { ++calls; });
+  Stream::per_thread_default().sync();
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(HostCallTest, WhatItThrowsGoesToTheLog) {
+  CapturedLog log;
+  stream.host_call([] { throw std::runtime_error("it is raining"); });
+  stream.host_call([] { throw 1; });
+  stream.sync();
+  EXPECT_THAT(log.lines, ElementsAre("a host call threw: it is raining",
+                                     "a host call threw something that is not a std::exception"));
+}
+
+TEST_F(HostCallTest, WorkGoesOnAfterItThrew) {
+  CapturedLog log;
+  Buffer buffer = device.allocate(sizeof(int), stream);
+  stream.host_call([] { throw std::runtime_error("it is raining"); });
+  buffer.fill(3, stream);
+  EXPECT_EQ(download<int>(buffer, stream).front(), 3);
+}
+
+TEST_F(HostCallTest, AnEmptyFunctionIsRefused) {
+  EXPECT_THAT(error_of<InvalidArgument>([&] { stream.host_call(nullptr); }), HasSubstr("the function is empty"));
+}
+
+TEST_F(HostCallTest, MayNotUseCuda) {
+  std::string refusal;
+  stream.host_call([&] {
+    try {
+      device.create_event();
+    } catch (const Error& error) {
+      refusal = error.what();
+    }
+  });
+  stream.sync();
+  EXPECT_THAT(refusal, HasSubstr("CUDA_ERROR_NOT_PERMITTED"));
+}
+
+TEST_F(HostCallTest, IsDestroyedByWhoWaitsForTheStream) {
+  auto state = std::make_shared<int>(0);
+  stream.host_call([state] { ++*state; });
+  stream.sync();
+  EXPECT_EQ(*state, 1);
+  EXPECT_EQ(state.use_count(), 1);
+}
+
+TEST_F(HostCallTest, IsDestroyedByWhoWaitsForAnEventOrTheDevice) {
+  auto state = std::make_shared<int>(0);
+  stream.host_call([state] { ++*state; });
+  stream.record().sync();
+  EXPECT_EQ(state.use_count(), 1);
+  stream.host_call([state] { ++*state; });
+  device.sync();
+  EXPECT_EQ(state.use_count(), 1);
+}
+
+TEST_F(HostCallTest, IsDestroyedByTheNextOne) {
+  auto state = std::make_shared<int>(0);
+  std::binary_semaphore called(0);
+  stream.host_call([state] {});
+  stream.host_call([&] { called.release(); });  // when this is called, the first one has returned
+  called.acquire();
+  stream.host_call([] {});
+  EXPECT_EQ(state.use_count(), 1);
+  stream.sync();
+}
+
+TEST_F(HostCallTest, MayOwnWhatIsReleasedWithCuda) {
+  std::optional<Buffer> buffer = device.allocate(1024, stream);
+  std::optional<Event> event = stream.record();
+  stream.host_call([owned = *buffer, also = *event] {});
+  buffer.reset();
+  event.reset();
+  EXPECT_EQ(live_objects().buffers, 1u);
+  stream.sync();
+  EXPECT_EQ(live_objects().buffers, 0u);
+  EXPECT_EQ(live_objects().events, 0u);
+}
+
+TEST_F(HostCallTest, OutlivesTheHandleOfItsStream) {
+  std::binary_semaphore called(0);
+  {
+    Stream temporary = device.create_stream();
+    temporary.host_call([&] { called.release(); });
+  }
+  called.acquire();
+  device.sync();
+}
+
+TEST_F(HostCallTest, IsNotMadeAfterAnErrorButItsStateIsReleased) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        set_log_hook([](std::string_view) {});
+        Kernel fail = compile(R"(extern "C" __global__ void fail(int* p) { *p = 1; __trap(); })", "fail");
+        Buffer out = PinnedMemoryResource().allocate(sizeof(int), stream);
+        auto state = std::make_shared<bool>(false);
+        launch(stream, {}, fail, out);
+        stream.host_call([state] { *state = true; });
+        bool failed = false;
+        try {
+          stream.sync();
+        } catch (const DriverError&) {
+          failed = true;
+        }
+        // The driver may tell the error before it gets to the call.
+        for (int i = 0; i < 1000 && state.use_count() != 1; ++i) {
+          try {
+            stream.sync();
+          } catch (const DriverError&) {
+            std::this_thread::yield();
+          }
+        }
+        std::_Exit(failed && !*state && state.use_count() == 1 ? 7 : 8);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace cuprum::tests
