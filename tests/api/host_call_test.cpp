@@ -4,7 +4,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "api/fixture.hpp"
+#include "api/latch.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -148,11 +148,14 @@ TEST_F(HostCallTest, IsNotMadeAfterAnErrorButItsStateIsReleased) {
   EXPECT_EXIT(
       {
         set_log_hook([](std::string_view) {});
-        Kernel fail = compile(R"(extern "C" __global__ void fail(int* p) { *p = 1; __trap(); })", "fail");
-        Buffer out = PinnedMemoryResource().allocate(sizeof(int), stream);
+        const SharedIntegers go(device, 1);
+        Kernel fail = compile(
+            R"(extern "C" __global__ void fail(volatile int* go) { while (!*go) __nanosleep(1000); __trap(); })",
+            "fail");
         auto state = std::make_shared<bool>(false);
-        launch(stream, {}, fail, out);
+        launch(stream, {}, fail, go.address());
         stream.host_call([state] { *state = true; });
+        go.store(0, 1);
         bool failed = false;
         try {
           stream.sync();

@@ -1,4 +1,5 @@
 // Threads share devices, streams, kernels and programs.
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -75,6 +76,123 @@ TEST_F(ThreadsTest, AllocateAndFreeFromOneResource) {
       }
     }
   });
+}
+
+TEST_F(ThreadsTest, RecordAndWaitOnSharedStreams) {
+  Stream first = device.create_stream();
+  Stream second = device.create_stream();
+  in_threads([&](int id) {
+    const Stream& mine = id % 2 == 0 ? first : second;
+    const Stream& other = id % 2 == 0 ? second : first;
+    for (int round = 0; round < 50; ++round) {
+      Event event = mine.record();
+      other.wait(event);
+      mine.wait(other);
+      if (round % 10 == 0) event.sync();
+    }
+  });
+  device.sync();
+  EXPECT_TRUE(first.is_done());
+  EXPECT_TRUE(second.is_done());
+}
+
+TEST_F(ThreadsTest, RecordAndWaitForOneEvent) {
+  Event event = device.create_event();
+  in_threads([&](int) {
+    Stream stream = device.create_stream();
+    for (int round = 0; round < 50; ++round) {
+      stream.record(event);
+      stream.wait(event);
+      event.sync();
+      (void)event.is_done();
+    }
+  });
+}
+
+TEST_F(ThreadsTest, ShareAContext) {
+  const Context own = device.create_context();
+  in_threads([&](int id) {
+    device.set_current(own);
+    Stream stream = id % 2 == 0 ? own.create_stream() : device.create_stream();
+    EXPECT_EQ(stream.context(), own);
+    for (int round = 0; round < 20; ++round) {
+      Buffer buffer = device.allocate(256, stream);
+      buffer.fill(id, stream);
+      EXPECT_EQ(download<int>(buffer, stream).back(), id);
+    }
+  });
+}
+
+TEST_F(ThreadsTest, MakeAndLeaveContextsOfTheirOwn) {
+  in_threads([&](int id) {
+    for (int round = 0; round < 5; ++round) {
+      Context own = device.create_context();
+      device.set_current(own);
+      Buffer buffer = device.allocate(64, Stream::legacy_default());
+      buffer.fill(id, Stream::legacy_default());
+      EXPECT_EQ(download<int>(buffer, Stream::legacy_default()).back(), id);
+      EXPECT_EQ(Stream::legacy_default().context(), own);
+      device.set_current();
+    }
+  });
+}
+
+TEST_F(ThreadsTest, UseTheDefaultStreamsAtTheSameTime) {
+  in_threads([&](int id) {
+    device.set_current();
+    for (const Stream& stream : {Stream::legacy_default(), Stream::per_thread_default()}) {
+      for (int round = 0; round < 20; ++round) {
+        Buffer buffer = device.allocate(64, stream);
+        buffer.fill(id, stream);
+        EXPECT_EQ(download<int>(buffer, stream).back(), id);
+      }
+    }
+  });
+}
+
+TEST_F(ThreadsTest, MakeHostCallsAtTheSameTime) {
+  Stream shared = device.create_stream();
+  std::atomic<int> calls = 0;
+  in_threads([&](int) {
+    Stream own = device.create_stream();
+    for (int round = 0; round < 25; ++round) {
+      auto state = std::make_shared<int>(round);
+      shared.host_call([&calls, state] { ++calls; });
+      own.host_call([&calls, state] { ++calls; });
+      if (round % 5 == 0) own.sync();
+    }
+    own.sync();
+  });
+  shared.sync();
+  EXPECT_EQ(calls, 2 * 25 * thread_count);
+}
+
+TEST_F(ThreadsTest, ReadPropertiesAtTheSameTime) {
+  in_threads([&](int) {
+    for (const Device& each : Device::all()) {
+#define CUPRUM_DEVICE_PROPERTY(type, name, attribute) (void)each.properties().name();
+#include <cuprum/detail/device_properties.def>
+    }
+  });
+}
+
+TEST_F(ThreadsTest, ReleaseWhatOthersMade) {
+  std::vector<std::optional<Stream>> streams(thread_count);
+  std::vector<std::optional<Buffer>> buffers(thread_count);
+  const Context own = device.create_context();
+  in_threads([&](int id) {
+    const auto mine = static_cast<std::size_t>(id);
+    streams[mine] = own.create_stream();
+    buffers[mine] = device.allocate(1024, Stream::per_thread_default());
+    buffers[mine]->fill(id, Stream::per_thread_default());
+    Stream::per_thread_default().sync();
+  });
+  in_threads([&](int id) {
+    const auto neighbour = static_cast<std::size_t>((id + 1) % thread_count);
+    streams[neighbour].reset();
+    buffers[neighbour].reset();
+  });
+  EXPECT_EQ(live_objects().streams, 0u);
 }
 
 }  // namespace
