@@ -97,10 +97,10 @@ class CUPRUM_API Stream {
   Event record(const EventOptions& options = {}) const;
 
   /// Calls `function` on a thread of the driver when all work queued so far is done; later work waits until it returns.
-  /// It must not use CUDA, neither through the library (except to let go of handles) nor otherwise, nor wait for
-  /// something that needs other work of the device. What it throws goes to the log hook. When work before it failed, it
-  /// is not called. It is destroyed later, by a thread that waits for a stream, an event or a device, or makes a host
-  /// call; so it may own buffers and streams.
+  /// It must not use CUDA, through the library or otherwise (so it must not drop the last handle of something), nor
+  /// wait for what needs other work of the device. What it throws goes to the log hook. When work before it failed, it
+  /// is not called. It is destroyed later, with what it owns, by a thread that waits for a stream, an event or a
+  /// device, or makes a host call; so it may own buffers and streams.
   void host_call(std::function<void()> function) const;
 
   bool is_nonblocking() const;

@@ -119,6 +119,7 @@ const Context* known_context(CUcontext current) {
 bool is_alive(const Context& context) noexcept {
   const driver::Api* table = driver::usable_api();
   if (!table) return false;
+  if (!table->cuCtxGetId.function) return true;  // before CUDA 12
   unsigned long long id = 0;
   const CUresult result = table->cuCtxGetId(context.handle, &id);
   if (result == CUDA_SUCCESS) return id == context.id;

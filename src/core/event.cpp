@@ -53,8 +53,8 @@ EventResource::EventResource(const core::Context& the_context, const EventOption
       parent_(the_context.owner.lock()) {}
 
 EventResource::~EventResource() {
-  if (ownership == Ownership::foreign) return;
-  if (ContextGuard guard(context, std::nothrow); guard.entered()) driver::release<&Api::cuEventDestroy>(handle);
+  // Destroying needs no current context: an event knows its own.
+  if (ownership == Ownership::ours && core::is_alive(context)) driver::release<&Api::cuEventDestroy>(handle);
 }
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.

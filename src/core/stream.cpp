@@ -95,8 +95,9 @@ StreamResource::StreamResource(const core::ContextChoice& the_context, CUstream 
       parent_(both(std::move(owner), keeper(the_context))) {}
 
 StreamResource::~StreamResource() {
-  if (ownership == Ownership::foreign) return;
-  if (ContextGuard guard(context_, std::nothrow); guard.entered()) driver::release<&Api::cuStreamDestroy>(handle);
+  // Destroying needs no current context: a stream knows its own.
+  if (ownership == Ownership::ours && core::is_alive(context_.resolve()))
+    driver::release<&Api::cuStreamDestroy>(handle);
 }
 
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {

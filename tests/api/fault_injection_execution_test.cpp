@@ -164,14 +164,14 @@ TEST_F(ExecutionFaultTest, AContextThatCanNotBeEnteredIsNamed) {
 TEST_F(ExecutionFaultTest, AReleaseThatFailsIsLoggedOnly) {
   std::vector<std::string> lines;
   const LogHook before = set_log_hook([&](std::string_view line) { lines.emplace_back(line); });
-  std::optional<Event> event = device.create_event();
-  std::optional<Event> copy = Event::from_handle(event->handle());
+  Stream stream = device.create_stream();
+  Buffer buffer = device.allocate(64, stream);
+  const DevicePointer pointer = buffer.handle();
   std::thread([&] {
     failing.fail_next("cuCtxPushCurrent", CUDA_ERROR_UNKNOWN);
-    const CUevent handle = event->handle();
-    event.reset();
-    driver::api().cuEventDestroy(handle);  // so that the test itself leaks nothing
+    buffer.close();
   }).join();
+  driver::api().cuMemFreeAsync(pointer, stream.handle());  // so that the test itself leaks nothing
   set_log_hook(before);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], AllOf(HasSubstr("releasing a resource"), HasSubstr("cuCtxPushCurrent failed")));
