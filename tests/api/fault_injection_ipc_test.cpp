@@ -60,7 +60,7 @@ TEST_P(IpcFaultInjectionTest, EveryFailingCallOfAnImportIsReported) {
   expect_all(buffer, 7, stream);
 }
 
-TEST_F(IpcMemoryTest, EveryFailingCallOfAnEventsExportIsReported) {
+TEST_F(IpcExporterTest, EveryFailingCallOfAnEventsExportIsReported) {
   if (!device.properties().ipc_event_supported()) GTEST_SKIP() << "the device's events can't be shared";
   FailingApi failing;
   const int thrown = failing.fail_each_call([&] {
@@ -78,7 +78,7 @@ TEST(IpcFaults, DISABLED_ImportsAnEvent) {
   EXPECT_GE(failing.fail_each_call([&] { EXPECT_TRUE(Event::from_ipc_descriptor(descriptor).is_done()); }), 3);
 }
 
-TEST_F(IpcMemoryTest, EveryFailingCallOfAnEventsImportIsReported) {
+TEST_F(IpcExporterTest, EveryFailingCallOfAnEventsImportIsReported) {
   if (!device.properties().ipc_event_supported()) GTEST_SKIP() << "the device's events can't be shared";
   const Event event = stream.record({.ipc_enabled = true});
   stream.sync();

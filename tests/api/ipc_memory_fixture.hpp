@@ -43,7 +43,19 @@ std::string obstacle_to_sharing(PoolKind kind);
   }
 
 /// The exporting process.
-class IpcMemoryTest : public ApiTest, public ::testing::WithParamInterface<PoolKind> {
+class IpcExporterTest : public ApiTest {
+ protected:
+  Buffer filled(const MemoryPool& pool, std::uint8_t value) const {
+    Buffer buffer = pool.allocate(shared_bytes, stream);
+    put(buffer, value, stream);
+    return buffer;
+  }
+
+  Stream stream = device.create_stream();
+};
+
+/// The exporting process, for each kind of pool.
+class IpcMemoryTest : public IpcExporterTest, public ::testing::WithParamInterface<PoolKind> {
  protected:
   void SetUp() override { SKIP_UNLESS_SHARED(GetParam()); }
 
@@ -54,14 +66,6 @@ class IpcMemoryTest : public ApiTest, public ::testing::WithParamInterface<PoolK
     child->channel().send(pool.allocation_handle());
     return child;
   }
-
-  Buffer filled(const MemoryPool& pool, std::uint8_t value) const {
-    Buffer buffer = pool.allocate(shared_bytes, stream);
-    put(buffer, value, stream);
-    return buffer;
-  }
-
-  Stream stream = device.create_stream();
 };
 
 /// The importing process: what `importer` starts.

@@ -102,7 +102,7 @@ TEST(IpcDescriptorImporter, DISABLED_ImportsAFileDescriptor) {
               AllOf(HasSubstr("can't be registered by another"), HasSubstr(other.to_string())));
 }
 
-TEST_F(IpcMemoryTest, AnInheritedFileDescriptorIsAPoolThatCanBeNamed) {
+TEST_F(IpcExporterTest, AnInheritedFileDescriptorIsAPoolThatCanBeNamed) {
   SKIP_UNLESS_SHARED(PoolKind::device);
   const MemoryPool pool = make_pool(PoolKind::device);
   const IPCAllocationHandle handle = pool.allocation_handle();
@@ -113,14 +113,14 @@ TEST_F(IpcMemoryTest, AnInheritedFileDescriptorIsAPoolThatCanBeNamed) {
   EXPECT_TRUE(child.passed());
 }
 
-TEST_F(IpcMemoryTest, AnExporterCanRegisterItsOwnPool) {
+TEST_F(IpcExporterTest, AnExporterCanRegisterItsOwnPool) {
   SKIP_UNLESS_SHARED(PoolKind::device);
   const DeviceMemoryResource pool(device, {.ipc_enabled = true});
   EXPECT_EQ(pool.register_as(pool.uuid().value()), pool);
   EXPECT_EQ(DeviceMemoryResource::from_registry(pool.uuid().value()), pool);
 }
 
-TEST_F(IpcMemoryTest, APoolThatIsNotSharedIsNotRegistered) {
+TEST_F(IpcExporterTest, APoolThatIsNotSharedIsNotRegistered) {
   const Uuid uuid = Uuid::random();
   EXPECT_THAT(error_of<InvalidArgument>([&] { DeviceMemoryResource(device).register_as(uuid); }),
               HasSubstr("can't be shared with other processes"));
