@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-extern char** environ;
+#include "support/own_process.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -18,24 +17,6 @@ namespace {
 using ipc::Channel;
 
 constexpr const char* channel_variable = "CUPRUM_TEST_CHANNEL";
-
-pid_t start(const std::string& test, const std::vector<std::string>& settings, const std::vector<int>& inherited) {
-  const std::string filter = "--gtest_filter=" + test;
-  const char* arguments[] = {"/proc/self/exe", filter.c_str(), "--gtest_also_run_disabled_tests", "--gtest_brief=1",
-                             nullptr};
-  std::vector<char*> environment;
-  for (const std::string& setting : settings) environment.push_back(const_cast<char*>(setting.c_str()));
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
-  environment.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int number : inherited) posix_spawn_file_actions_adddup2(&actions, number, number);  // so that it stays open
-  pid_t child = -1;
-  EXPECT_EQ(posix_spawn(&child, arguments[0], &actions, nullptr, const_cast<char**>(arguments), environment.data()), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return child;
-}
 
 }  // namespace
 
@@ -45,9 +26,9 @@ ChildProcess::ChildProcess(const std::string& test, const std::vector<std::strin
         auto [here, there] = Channel::pair({.timeout_ms = 60'000});
         std::vector<std::string> all = settings;
         all.push_back(std::string(channel_variable) + "=" + std::to_string(there.handle()));
-        std::vector<int> numbers = inherited;
-        numbers.push_back(there.handle());
-        id_ = start(test, all, numbers);
+        std::vector<own_process::Inherited> numbers{{there.handle(), there.handle()}};
+        for (int number : inherited) numbers.push_back({number, number});
+        id_ = own_process::start(test, all, numbers);
         return here;
       }()) {}
 

@@ -4,8 +4,8 @@
 #include <cuprum/driver.hpp>
 #include <thread>
 
-#include "api/child.hpp"
 #include "api/latch.hpp"
+#include "support/own_process.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 TEST(SeveralDevices, AreTestedWithThreeOfSoftgpu) {
   if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "only softgpu can have as many as one likes";
   if (Device::count() > 1) GTEST_SKIP() << "there are several already";
-  EXPECT_EQ(run_in_child("*MultiDeviceTest.*", {"SOFTGPU_DEVICES=3"}), 0);
+  EXPECT_EQ(own_process::run("*MultiDeviceTest.*", {"SOFTGPU_DEVICES=3"}), 0);
 }
 
 class MultiDeviceTest : public ApiTest {

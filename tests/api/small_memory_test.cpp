@@ -4,6 +4,7 @@
 #include <cuprum/driver.hpp>
 
 #include "api/fixture.hpp"
+#include "support/own_process.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -16,10 +17,7 @@ constexpr std::size_t megabyte = 1 << 20;
 TEST(SmallMemory, IsTestedWithADeviceOf128Megabytes) {
   if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "only softgpu's memory can be chosen";
   if (std::getenv("SOFTGPU_MEMORY")) GTEST_SKIP() << "it has been chosen already";
-  EXPECT_EQ(std::system(  // NOLINT: the program is this one
-                "SOFTGPU_MEMORY=128M exec \"$(readlink /proc/$PPID/exe)\" --gtest_filter='SmallMemoryTest.*' "
-                "--gtest_brief=1"),
-            0);
+  EXPECT_EQ(own_process::run("SmallMemoryTest.*", {"SOFTGPU_MEMORY=128M"}), 0);
 }
 
 class SmallMemoryTest : public ApiTest {

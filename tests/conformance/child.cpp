@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-extern char** environ;
+#include "support/own_process.hpp"
 
 namespace conformance {
 namespace {
@@ -82,23 +81,12 @@ Child::Child(const std::string& test, const std::vector<std::string>& settings)
 
 Child::Child(const std::string& test, const std::vector<std::string>& settings, const int (&sockets)[2])
     : channel_(sockets[0]) {
-  const std::string filter = "--gtest_filter=" + test;
-  const char* arguments[] = {"/proc/self/exe", filter.c_str(), "--gtest_also_run_disabled_tests", nullptr};
   constexpr int kSocketThere = 3;
   std::vector<std::string> variables = settings;
   variables.push_back(std::string(kSocketVariable) + "=" + std::to_string(kSocketThere));
-  std::vector<char*> environment;
-  for (std::string& variable : variables) environment.push_back(variable.data());
-  for (char** inherited = environ; *inherited != nullptr; ++inherited) environment.push_back(*inherited);
-  environment.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, sockets[1], kSocketThere);
-  const int failed =
-      posix_spawn(&process_, arguments[0], &actions, nullptr, const_cast<char**>(arguments), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
+  process_ = own_process::start(test, variables, {{sockets[1], kSocketThere}});
   close(sockets[1]);
-  if (failed != 0) throw std::runtime_error("no child process");
+  if (process_ < 0) throw std::runtime_error("no child process");
 }
 
 Child::~Child() { kill(); }
