@@ -46,7 +46,7 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
     require_pointer(properties, "no properties");
     require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM || option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
             CUDA_ERROR_INVALID_VALUE, "no such granularity");
-    *granularity = PhysicalMemory::granularity(*properties);
+    *granularity = PhysicalMemory::kGranularity;
   });
 }
 

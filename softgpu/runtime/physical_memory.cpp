@@ -75,11 +75,6 @@ const std::shared_ptr<memory::Heap>& heap_of(const CUmemLocation& location) {
 
 }  // namespace
 
-std::size_t PhysicalMemory::granularity(const CUmemAllocationProp& properties) {
-  check(properties);
-  return memory::kHugePageBytes;
-}
-
 PhysicalMemory::PhysicalMemory(std::shared_ptr<SharedMemory> file, std::shared_ptr<memory::Heap> heap)
     : file_(std::move(file)), heap_(std::move(heap)) {}
 
@@ -98,7 +93,8 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::make(std::shared_ptr<SharedMemor
 }
 
 std::shared_ptr<PhysicalMemory> PhysicalMemory::create(std::size_t bytes, const CUmemAllocationProp& properties) {
-  require(bytes != 0 && bytes % granularity(properties) == 0, CUDA_ERROR_INVALID_VALUE,
+  check(properties);
+  require(bytes != 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
           "the size is not a multiple of the granularity");
   const auto& heap = heap_of(properties.location);
   with_reclaiming([&] { heap->charge(bytes); });
@@ -122,13 +118,19 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::import(int descriptor, CUmemAllo
     return known;
   }
   check(file->properties<CUmemAllocationProp>());
-  require(file->bytes() != 0 && file->bytes() % memory::kHugePageBytes == 0, CUDA_ERROR_INVALID_VALUE,
+  require(file->bytes() != 0 && file->bytes() % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
           "not a size that memory can have");
   return make(std::move(file), nullptr);
 }
 
 std::shared_ptr<PhysicalMemory> PhysicalMemory::find(CUmemGenericAllocationHandle handle) {
   return Driver::get().handles().physical_memory.find(reinterpret_cast<PhysicalHandle>(handle));
+}
+
+CUmemAllocationProp PhysicalMemory::properties() const {
+  auto properties = file_->properties<CUmemAllocationProp>();
+  if (heap_ == nullptr) properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  return properties;
 }
 
 CUmemGenericAllocationHandle PhysicalMemory::handle() const {
@@ -148,7 +150,7 @@ void PhysicalMemory::release() {
 }
 
 int PhysicalMemory::share(CUmemAllocationHandleType type) const {
-  const auto allowed = static_cast<unsigned>(properties().requestedHandleTypes);
+  const auto allowed = static_cast<unsigned>(file_->properties<CUmemAllocationProp>().requestedHandleTypes);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && (allowed & static_cast<unsigned>(type)) != 0,
           CUDA_ERROR_INVALID_VALUE, "the memory was not created for handles of this type");
   memory::Descriptor descriptor = file_->descriptor().duplicate();

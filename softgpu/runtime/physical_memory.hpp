@@ -28,10 +28,11 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
   static std::shared_ptr<PhysicalMemory> find(CUmemGenericAllocationHandle handle);
   ~PhysicalMemory();
 
-  // Sizes, addresses and offsets are multiples of it. Throws what cuMemGetAllocationGranularity returns.
-  static std::size_t granularity(const CUmemAllocationProp& properties);
+  // Sizes and addresses are multiples of it, whatever the memory is like.
+  static constexpr std::size_t kGranularity = memory::kHugePageBytes;
 
-  CUmemAllocationProp properties() const { return file_->properties<CUmemAllocationProp>(); }
+  // As created; what was imported names no types of handles, though it can be shared further.
+  CUmemAllocationProp properties() const;
   std::size_t bytes() const { return file_->bytes(); }
   const memory::SharedMemory& file() const { return *file_; }
   bool on_device() const { return properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE; }

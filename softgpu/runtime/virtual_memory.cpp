@@ -47,10 +47,13 @@ Access strongest(const Rights& rights) {
 // Who a location is, among those that can have rights to memory that is on a device or on the host.
 int holder(const CUmemLocation& location, bool on_device) {
   switch (location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return Driver::get().device(location.id).ordinal();
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      require(location.id >= 0 && location.id < Driver::get().device_count(), CUDA_ERROR_INVALID_VALUE,
+              "no such device for access");
+      return location.id;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      require(!on_device, CUDA_ERROR_INVALID_VALUE, "the host can't be given access to a device's memory");
+      require(!on_device, CUDA_ERROR_NOT_SUPPORTED, "the host can't be given access to a device's memory");
       return kHost;
     default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for access");
   }
@@ -88,8 +91,8 @@ void wait_without(std::unique_lock<std::mutex>& lock) {
 }  // namespace
 
 std::byte* VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, std::byte* hint) {
-  require(bytes != 0 && bytes % memory::kPageBytes == 0, CUDA_ERROR_INVALID_VALUE,
-          "the size is not a multiple of the page size");
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require_multiple(bytes, "the size is not a multiple of the granularity");
   require(alignment == 0 || std::has_single_bit(alignment), CUDA_ERROR_INVALID_VALUE,
           "the alignment is not a power of two");
   require(reinterpret_cast<std::uintptr_t>(hint) % memory::kPageBytes == 0, CUDA_ERROR_INVALID_VALUE,
@@ -120,10 +123,8 @@ void VirtualMemory::require_reserved(const std::byte* base, std::size_t bytes) c
 void VirtualMemory::map(std::byte* base, std::size_t bytes, std::size_t offset,
                         const std::shared_ptr<PhysicalMemory>& memory) {
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require(offset == 0 && bytes == memory->bytes(), CUDA_ERROR_NOT_SUPPORTED, "memory is mapped as a whole");
   require_multiple(reinterpret_cast<std::uintptr_t>(base), "the address is not a multiple of the granularity");
-  require_multiple(bytes, "the size is not a multiple of the granularity");
-  require(offset == 0, CUDA_ERROR_INVALID_VALUE, "the offset must be 0");
-  require(bytes <= memory->bytes(), CUDA_ERROR_INVALID_VALUE, "the memory is smaller than the range");
   const std::scoped_lock lock(mutex_);
   require_reserved(base, bytes);
   const CUmemAllocationProp properties = memory->properties();
@@ -158,11 +159,32 @@ std::vector<Allocation> VirtualMemory::mappings_in(const std::byte* base, std::s
   return mappings;
 }
 
+// Those in the range, each whole. Nothing has to be mapped to the rest, which has to be reserved.
+std::vector<Allocation> VirtualMemory::mappings_among(const std::byte* base, std::size_t bytes) const {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require_multiple(reinterpret_cast<std::uintptr_t>(base), "the address is not a multiple of the granularity");
+  require_multiple(bytes, "the size is not a multiple of the granularity");
+  std::vector<Allocation> mappings;
+  for (std::size_t done = 0; done < bytes;) {
+    require_reserved(base + done, memory::kHugePageBytes);
+    auto found = Driver::get().allocations().find(base + done);
+    if (!found) {
+      done += memory::kHugePageBytes;
+      continue;
+    }
+    require(found->base == base + done && found->size <= bytes - done, CUDA_ERROR_INVALID_VALUE,
+            "the range has a part of a mapping");
+    done += found->size;
+    mappings.push_back(*std::move(found));
+  }
+  return mappings;
+}
+
 void VirtualMemory::unmap(std::byte* base, std::size_t bytes) {
   std::unique_lock lock(mutex_);
-  mappings_in(base, bytes);
+  mappings_among(base, bytes);
   wait_without(lock);
-  const std::vector<Allocation> mappings = mappings_in(base, bytes);
+  const std::vector<Allocation> mappings = mappings_among(base, bytes);
   require(memory::AddressSpace::make_inaccessible(base, bytes), CUDA_ERROR_OUT_OF_MEMORY,
           "the process has too many mappings");
   for (const Allocation& mapping : mappings) Driver::get().allocations().erase(mapping.base);

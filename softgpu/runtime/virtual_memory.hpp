@@ -19,14 +19,14 @@ namespace softgpu::runtime {
 // Thread-safe. All throw CUDA_ERROR_INVALID_VALUE for ranges that are not what they have to be.
 class VirtualMemory {
  public:
-  // Whole pages; an alignment of 0 is the usual one; `hint` of null: anywhere.
+  // Multiples of the granularity; an alignment of 0 is the usual one; `hint` of null: anywhere.
   std::byte* reserve(std::size_t bytes, std::size_t alignment, std::byte* hint);
   // The whole of what reserve() gave, with nothing mapped to it.
   void free(std::byte* base, std::size_t bytes);
 
-  // Nobody may use it until access is given.
+  // The whole memory, or CUDA_ERROR_NOT_SUPPORTED. Nobody may use it until access is given.
   void map(std::byte* base, std::size_t bytes, std::size_t offset, const std::shared_ptr<PhysicalMemory>& memory);
-  // One or more mappings, each whole. Waits for what is under way.
+  // All mappings of a reserved range, each whole; there may be none. Waits for what is under way.
   void unmap(std::byte* base, std::size_t bytes);
 
   // Of one or more mappings, each whole. Waits for what is under way when it takes rights away.
@@ -39,6 +39,7 @@ class VirtualMemory {
  private:
   void require_reserved(const std::byte* base, std::size_t bytes) const;
   std::vector<memory::Allocation> mappings_in(const std::byte* base, std::size_t bytes) const;
+  std::vector<memory::Allocation> mappings_among(const std::byte* base, std::size_t bytes) const;
 
   mutable std::mutex mutex_;
   std::map<const std::byte*, std::size_t> reserved_;
