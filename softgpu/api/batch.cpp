@@ -4,13 +4,15 @@
 
 namespace softgpu::api {
 
-BatchRuns::BatchRuns(std::size_t operations, const void* settings, const std::size_t* starts, std::size_t count)
+BatchRuns::BatchRuns(std::size_t operations, const void* settings, const std::size_t* starts, std::size_t count,
+                     EmptyRuns empty)
     : starts_(starts), count_(count) {
   require(settings != nullptr && starts != nullptr && count != 0, CUDA_ERROR_INVALID_VALUE,
           "the operations of a batch need settings");
   require(starts[0] == 0, CUDA_ERROR_INVALID_VALUE, "the first settings are for the first operation");
   for (std::size_t i = 1; i < count; ++i)
-    require(starts[i] > starts[i - 1], CUDA_ERROR_INVALID_VALUE, "runs of a batch's operations come in order");
+    require(starts[i] > starts[i - 1] || (empty == EmptyRuns::allowed && starts[i] == starts[i - 1]),
+            CUDA_ERROR_INVALID_VALUE, "runs of a batch's operations come in order");
   require(starts[count - 1] < operations, CUDA_ERROR_INVALID_VALUE, "settings for operations that are not there");
 }
 

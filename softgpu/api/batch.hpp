@@ -7,11 +7,15 @@
 
 namespace softgpu::api {
 
+// Whether a run may start where the next one does.
+enum class EmptyRuns { refused, allowed };
+
 // Settings that are given for runs of a batch's operations: the k-th from operation starts[k] up to the next run's
 // start. Throws CUDA_ERROR_INVALID_VALUE unless the runs cover the batch in order.
 class BatchRuns {
  public:
-  BatchRuns(std::size_t operations, const void* settings, const std::size_t* starts, std::size_t count);
+  BatchRuns(std::size_t operations, const void* settings, const std::size_t* starts, std::size_t count,
+            EmptyRuns empty = EmptyRuns::refused);
 
   // Which of the settings an operation has.
   std::size_t of(std::size_t operation) const;

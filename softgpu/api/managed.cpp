@@ -27,7 +27,7 @@ std::vector<MemoryRange> ranges(const CUdeviceptr* pointers, const size_t* sizes
 
 std::vector<Prefetch> prefetches(const std::vector<MemoryRange>& ranges, const CUmemLocation* locations,
                                  const size_t* starts, size_t count) {
-  const BatchRuns runs(ranges.size(), locations, starts, count);
+  const BatchRuns runs(ranges.size(), locations, starts, count, EmptyRuns::allowed);
   std::vector<Prefetch> result(ranges.size());
   for (size_t i = 0; i < ranges.size(); ++i) result[i] = {ranges[i], locations[runs.of(i)]};
   return result;
@@ -48,7 +48,10 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemAdvise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUdevice device) {
-  return call(__func__, [&] { runtime::advise({pointer, bytes}, advice, runtime::location_of_device(device)); });
+  return call(__func__, [&] {
+    if (device != CU_DEVICE_CPU) Driver::get().device(device);
+    runtime::advise({pointer, bytes}, advice, runtime::location_of_device(device));
+  });
 }
 CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location) {
   return call(__func__, [&] { runtime::advise({pointer, bytes}, advice, location); });

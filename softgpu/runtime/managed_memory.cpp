@@ -39,19 +39,24 @@ void set_accessed_by(PageAdvice& page, const CUmemLocation& location, bool value
   page.accessed_by_devices = value ? page.accessed_by_devices | bit : page.accessed_by_devices & ~bit;
 }
 
+// What an advice's location can be.
+enum class Where { any, place, processor };
+
 struct Advice {
   CUmem_advise which;
-  bool for_processors;  // its location is a device or the host, not a node
+  Where where;
   void (*apply)(PageAdvice& page, const CUmemLocation& location);
 };
 
 constexpr std::array kAdvice = {
-    Advice{CU_MEM_ADVISE_SET_READ_MOSTLY, false, [](PageAdvice& page, auto&) { page.read_mostly = true; }},
-    Advice{CU_MEM_ADVISE_UNSET_READ_MOSTLY, false, [](PageAdvice& page, auto&) { page.read_mostly = false; }},
-    Advice{CU_MEM_ADVISE_SET_PREFERRED_LOCATION, false, [](PageAdvice& page, auto& l) { page.preferred = l; }},
-    Advice{CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, false, [](PageAdvice& page, auto&) { page.preferred = {}; }},
-    Advice{CU_MEM_ADVISE_SET_ACCESSED_BY, true, [](PageAdvice& page, auto& l) { set_accessed_by(page, l, true); }},
-    Advice{CU_MEM_ADVISE_UNSET_ACCESSED_BY, true, [](PageAdvice& page, auto& l) { set_accessed_by(page, l, false); }},
+    Advice{CU_MEM_ADVISE_SET_READ_MOSTLY, Where::any, [](PageAdvice& page, auto&) { page.read_mostly = true; }},
+    Advice{CU_MEM_ADVISE_UNSET_READ_MOSTLY, Where::any, [](PageAdvice& page, auto&) { page.read_mostly = false; }},
+    Advice{CU_MEM_ADVISE_SET_PREFERRED_LOCATION, Where::place, [](PageAdvice& page, auto& l) { page.preferred = l; }},
+    Advice{CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, Where::any, [](PageAdvice& page, auto&) { page.preferred = {}; }},
+    Advice{CU_MEM_ADVISE_SET_ACCESSED_BY, Where::processor,
+           [](PageAdvice& page, auto& l) { set_accessed_by(page, l, true); }},
+    Advice{CU_MEM_ADVISE_UNSET_ACCESSED_BY, Where::processor,
+           [](PageAdvice& page, auto& l) { set_accessed_by(page, l, false); }},
 };
 
 // What holds for all pages of a range; where they differ, nothing.
@@ -84,6 +89,13 @@ void write_processors(const PageAdvice& page, void* data, std::size_t bytes) {
   std::copy_n(processors.begin(), out.size(), out.begin());
 }
 
+// A preferred location as its type and id are reported. Like on a GPU whose driver does not place managed memory on
+// nodes of the host, preferring one of them is reported as preferring the host in the older form, and as nothing here.
+CUmemLocation reported(const CUmemLocation& location) {
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE || location.type == CU_MEM_LOCATION_TYPE_HOST) return location;
+  return {CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
+}
+
 struct RangeAttribute {
   CUmem_range_attribute which;
   int (*value)(const PageAdvice& page);
@@ -96,22 +108,33 @@ constexpr std::array kRangeAttributes = {
     RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
                    [](const PageAdvice& p) { return device_of_location(p.last_prefetch); }},
     RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
-                   [](const PageAdvice& p) { return static_cast<int>(p.preferred.type); }},
-    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID, [](const PageAdvice& p) { return p.preferred.id; }},
+                   [](const PageAdvice& p) { return static_cast<int>(reported(p.preferred).type); }},
+    RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,
+                   [](const PageAdvice& p) { return reported(p.preferred).id; }},
     RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
                    [](const PageAdvice& p) { return static_cast<int>(p.last_prefetch.type); }},
     RangeAttribute{CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
                    [](const PageAdvice& p) { return p.last_prefetch.id; }},
 };
 
+// Advice that is for no place in particular takes every kind of location, whether there is such a place or not.
+CUmemLocation advised_location(const CUmemLocation& location, Where where) {
+  const bool is_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (where == Where::any && (is_device || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) return location;
+  require(!is_device || (location.id >= 0 && location.id < Driver::get().device_count()), CUDA_ERROR_INVALID_VALUE,
+          "no such device for advice");
+  const CUmemLocation checked = checked_location(location);
+  require(where != Where::processor || checked.type != CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_INVALID_VALUE,
+          "memory is accessed by a device or by the host, not by a node of it");
+  return checked;
+}
+
 }  // namespace
 
 void advise(MemoryRange range, CUmem_advise advice, const CUmemLocation& location) {
   const auto* row = std::find_if(kAdvice.begin(), kAdvice.end(), [&](const Advice& a) { return a.which == advice; });
   require(row != kAdvice.end(), CUDA_ERROR_INVALID_VALUE, "no such advice");
-  const CUmemLocation checked = checked_location(location);
-  require(!row->for_processors || checked.type != CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_INVALID_VALUE,
-          "memory is accessed by a device or by the host, not by a node of it");
+  const CUmemLocation checked = advised_location(location, row->where);
   if (check(range) == Owner::program) return;
   pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { row->apply(page, checked); });
 }
@@ -131,24 +154,16 @@ void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute at
 }
 
 void prefetch(Stream& stream, std::span<const Prefetch> batch) {
-  std::vector<MemoryRange> ours;
-  std::vector<CUmemLocation> locations;
   for (const auto& [range, location] : batch) {
     const CUmemLocation checked = checked_location(location);
-    if (check(range) == Owner::program) continue;
-    ours.push_back(range);
-    locations.push_back(checked);
-  }
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    bytes += ours[i].bytes;
+    const bool ours = check(range) == Owner::driver;
     // What is reported is what was asked for last, wherever the stream is.
-    pages().update(to_pointer(ours[i].first), ours[i].bytes,
-                   [&](PageAdvice& page) { page.last_prefetch = locations[i]; });
+    if (ours)
+      pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { page.last_prefetch = checked; });
+    enqueue_work(stream, range.bytes, [range = range, ours] {
+      if (ours) memory::populate_pages(to_pointer(range.first), range.bytes);
+    });
   }
-  enqueue_work(stream, bytes, [ours = std::move(ours)] {
-    for (const MemoryRange& range : ours) memory::populate_pages(to_pointer(range.first), range.bytes);
-  });
 }
 
 void discard(Stream& stream, std::span<const MemoryRange> batch) {

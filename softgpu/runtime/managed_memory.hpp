@@ -36,7 +36,7 @@ struct MemoryRange {
 };
 
 // Advice is for managed memory and, without being kept, for the program's own, which devices can use, too.
-// Throws CUDA_ERROR_INVALID_VALUE for other memory, and checked_location()'s failures.
+// Throws CUDA_ERROR_INVALID_VALUE for other memory, and for a location that is none where it matters.
 void advise(MemoryRange range, CUmem_advise advice, const CUmemLocation& location);
 
 // One attribute, in the form cuMemRangeGetAttribute documents; `bytes` is the room at `data`.
@@ -46,8 +46,9 @@ struct Prefetch {
   MemoryRange range;
   CUmemLocation location{};
 };
-// A batch is checked as a whole before any of it is enqueued.
+// One after the other: what comes before one that fails is done.
 void prefetch(Stream& stream, std::span<const Prefetch> batch);
+// Checked as a whole before any of it is enqueued.
 void discard(Stream& stream, std::span<const MemoryRange> batch);
 
 // Says by which streams the memory will be used. Everybody may use it anyway, so that this orders and checks only.

@@ -96,16 +96,13 @@ TEST_F(Managed, PreferredLocationCanBeTheHost) {
   EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST);
 }
 
-TEST_F(Managed, PreferredLocationCanBeANodeOfTheHost) {
-  ASSERT_SUCCESS(advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, location(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0)));
-  EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST_NUMA);
-  EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID), 0);
-}
-
-TEST_F(Managed, TheCallingThreadsNodeIsReportedByItsNumber) {
-  ASSERT_SUCCESS(advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, location(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 99)));
-  EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST_NUMA);
-  EXPECT_GE(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID), 0);
+TEST_F(Managed, PreferringANodeOfTheHostIsAcceptedButNotReported) {
+  for (const CUmemLocation node :
+       {location(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0), location(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 99)}) {
+    ASSERT_SUCCESS(advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, node));
+    EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_INVALID);
+    EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID), CU_DEVICE_INVALID);
+  }
 }
 
 TEST_F(Managed, PreferredLocationCanBeTakenBack) {
@@ -170,10 +167,22 @@ TEST_F(Managed, UnknownAdviceIsRefused) {
 }
 
 TEST_F(Managed, AdviceNeedsALocationThatThereIs) {
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_DEVICE,
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
                     advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, location(CU_MEM_LOCATION_TYPE_DEVICE, 4711)));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
+                    advise(CU_MEM_ADVISE_SET_ACCESSED_BY, location(CU_MEM_LOCATION_TYPE_DEVICE, 4711)));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
                     advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, location(static_cast<CUmemLocationType>(99))));
+}
+
+TEST_F(Managed, AdviceForNoPlaceTakesAnyLocation) {
+  ASSERT_SUCCESS(advise(CU_MEM_ADVISE_SET_READ_MOSTLY, location(CU_MEM_LOCATION_TYPE_DEVICE, 7)));
+  EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 1);
+  ASSERT_SUCCESS(advise(CU_MEM_ADVISE_UNSET_READ_MOSTLY, location(CU_MEM_LOCATION_TYPE_HOST_NUMA, 9)));
+  EXPECT_EQ(attribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 0);
+  EXPECT_SUCCESS(advise(CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, location(CU_MEM_LOCATION_TYPE_DEVICE, 7)));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
+                    advise(CU_MEM_ADVISE_SET_READ_MOSTLY, location(CU_MEM_LOCATION_TYPE_INVALID)));
 }
 
 TEST_F(Managed, AdviceIsNotForDeviceMemory) {
@@ -374,10 +383,15 @@ TEST_F(ManagedBatch, PrefetchesRunsToTheirLocations) {
 TEST_F(ManagedBatch, RunsOfLocationsHaveToCoverTheBatchInOrder) {
   const TestStream stream;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({kHost}, {1}, stream.get()));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({kHost, kHost}, {0, 0}, stream.get()));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({kHost, kHost}, {0, 3}, stream.get()));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({}, {}, stream.get()));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({kHost}, {0}, stream.get(), 1));
+}
+
+TEST_F(ManagedBatch, RunsOfLocationsMayBeEmpty) {
+  const TestStream stream;
+  EXPECT_SUCCESS(prefetch({kHost, kHost}, {0, 0}, stream.get()));
+  EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
 }
 
 TEST_F(ManagedBatch, TheLegacyDefaultStreamTakesNone) {
@@ -391,13 +405,14 @@ TEST_F(ManagedBatch, ThePerThreadDefaultStreamDoes) {
   EXPECT_SUCCESS(CU(cuStreamSynchronize)(CU_STREAM_PER_THREAD));
 }
 
-TEST_F(ManagedBatch, NothingIsPrefetchedWhenOneRangeIsBad) {
+TEST_F(ManagedBatch, RangesBeforeABadOneArePrefetched) {
   const TestStream stream;
   const DeviceMemory other(kBytes);
   const CUdeviceptr good = std::exchange(pointers_[1], other.get());
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, prefetch({device()}, {0}, stream.get()));
-  EXPECT_EQ(last_prefetch(0), CU_DEVICE_INVALID);
+  EXPECT_EQ(last_prefetch(0), device_);
   pointers_[1] = good;
+  EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
 }
 
 TEST_F(ManagedBatch, DiscardedMemoryCanBeWrittenAgain) {
