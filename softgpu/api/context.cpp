@@ -270,7 +270,6 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   return call_in_context(__func__, [&](Context& context) {
     require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
     const auto other = find_context(peer);
-    require(other.get() != &context, CUDA_ERROR_INVALID_CONTEXT, "a context is not its own peer");
     require(&other->device() != &context.device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "a device is not its own peer");
     require(context.enable_peer(other->id()), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "access is enabled already");
   });

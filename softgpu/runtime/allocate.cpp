@@ -56,6 +56,7 @@ CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags
 void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  if (bytes == 0) return nullptr;
   // The driver reports all of it as mapped since addressing is unified.
   return allocate(context, bytes, memory::Kind::host, flags | CU_MEMHOSTALLOC_DEVICEMAP);
 }

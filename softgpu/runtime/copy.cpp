@@ -18,8 +18,9 @@ std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::
 
 enum class Residence { pageable, pinned, device };
 
-// Stream-ordered memory of another device is out of reach unless its pool says otherwise. That of cuMemAlloc is not:
-// the driver copies it by way of the host.
+// Stream-ordered memory of another device is out of reach unless its pool says otherwise; that of the host has no
+// address on the device until then. Memory of cuMemAlloc is never out of reach: the driver copies it by way of the
+// host.
 void require_access(const std::byte* pointer, const Device& device) {
   const auto found = Driver::get().allocations().find(pointer);
   if (!found || found->pool == nullptr) return;
@@ -41,8 +42,9 @@ Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::
   require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
   require(extent->access >= needed, CUDA_ERROR_INVALID_VALUE, "the program has not given access to the memory");
   using memory::Kind;
-  if (extent->pooled && extent->kind == Kind::device && extent->device != device.ordinal())
-    require_access(pointer, device);
+  const bool is_elsewhere = extent->kind == Kind::device ? extent->device != device.ordinal()
+                                                         : extent->kind == Kind::host && side == Side::device;
+  if (extent->pooled && is_elsewhere) require_access(pointer, device);
   return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
 }
 

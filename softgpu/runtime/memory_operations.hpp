@@ -16,7 +16,7 @@ class Stream;
 inline std::byte* to_pointer(CUdeviceptr pointer) { return reinterpret_cast<std::byte*>(pointer); }
 inline CUdeviceptr to_device(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// All throw CUDA_ERROR_OUT_OF_MEMORY; sizes of 0 are refused.
+// All throw CUDA_ERROR_OUT_OF_MEMORY; sizes of 0 are refused, except that of the host's memory, which is null then.
 CUdeviceptr allocate_device(Context& context, std::size_t bytes);
 CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags);
 void* allocate_host(Context& context, std::size_t bytes, unsigned flags);

@@ -137,12 +137,11 @@ void MemoryPool::set_access(std::span<const CUmemAccessDesc> accesses) {
 }
 
 CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
-  if (location.type != CU_MEM_LOCATION_TYPE_DEVICE || location_.type != CU_MEM_LOCATION_TYPE_DEVICE)
-    return location.type == location_.type || location.type == CU_MEM_LOCATION_TYPE_DEVICE
-               ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-               : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  const bool to_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (!to_device)
+    return location.type == location_.type ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   Driver::get().device(location.id);
-  if (location.id == location_.id) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  if (type_ == CU_MEM_ALLOCATION_TYPE_MANAGED || location == location_) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const std::scoped_lock lock(access_mutex_);
   const auto it = device_access_.find(location.id);
   return it != device_access_.end() ? it->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;

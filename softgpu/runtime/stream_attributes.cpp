@@ -27,7 +27,7 @@ constexpr std::array kAttributes = {
                 return window.num_bytes == 0 && window.hitRatio >= 0 && window.hitRatio <= 1;  // there is no such cache
               }},
     Attribute{CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-              [](CUstreamAttrValue& value) { value.syncPolicy = CU_SYNC_POLICY_AUTO; },
+              [](CUstreamAttrValue& value) { std::memset(&value.syncPolicy, 0xff, sizeof value.syncPolicy); },  // none
               [](const CUstreamAttrValue& value) {
                 return value.syncPolicy >= CU_SYNC_POLICY_AUTO && value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
               }},

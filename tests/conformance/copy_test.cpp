@@ -137,7 +137,7 @@ TEST_F(Copy2D, PitchHasALimit) {
   CUDA_MEMCPY2D copy = request();
   from_host(copy, in.data());
   to_device(copy, memory.get());
-  copy.srcPitch = static_cast<std::size_t>(limit) + 1;
+  copy.dstPitch = static_cast<std::size_t>(limit) + 1;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy2D)(&copy));
 }
 

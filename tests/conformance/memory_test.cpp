@@ -103,6 +103,7 @@ TEST_F(Memory, TooMuchIsRefused) {
 }
 
 TEST_F(Memory, AllocatingTakesFromWhatIsFree) {
+  if (!is_softgpu()) GTEST_SKIP() << "other processes change how much memory a GPU has free";
   size_t before = 0, during = 0, total = 0;
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&before, &total));

@@ -270,7 +270,7 @@ TEST_F(Alone, ADeviceIsNotItsOwnPeer) {
   EXPECT_EQ(value, 0);
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_DEVICE,
                     CU(cuDeviceGetP2PAttribute)(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, device_, device_));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, CU(cuCtxEnablePeerAccess)(context_, 0));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, CU(cuCtxEnablePeerAccess)(context_, 0));
 }
 
 TEST(Devices, DISABLED_HaveMemoryOfTheirOwn) {

@@ -213,7 +213,14 @@ TEST_F(PointerElsewhere, RegisteringNeedsMemoryAndKnownFlags) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(memory.data(), 4096, 0x1000));
   void* pointer = nullptr;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostAlloc)(&pointer, 4096, 0x1000));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostAlloc)(&pointer, 0, 0));
+}
+
+TEST_F(PointerElsewhere, NoBytesOfHostMemoryCanBeAllocated) {
+  void* pointer = nullptr;
+  EXPECT_SUCCESS(CU(cuMemHostAlloc)(&pointer, 0, 0));
+  if (pointer != nullptr) {
+    EXPECT_SUCCESS(CU(cuMemFreeHost)(pointer));
+  }
 }
 
 }  // namespace

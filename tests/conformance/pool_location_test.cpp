@@ -291,6 +291,25 @@ TEST_F(PoolLocation, HostPoolsByNodeAndWithoutGiveHostMemory) {
     const TestStream stream;
     const PoolObject pool(properties(CU_MEM_ALLOCATION_TYPE_PINNED, where));
     const CUdeviceptr pointer = pool.allocate(4096, stream.get());
+    ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+    *reinterpret_cast<int*>(pointer) = 4;
+    ASSERT_SUCCESS(CU(cuMemFreeAsync)(pointer, stream.get()));
+    ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  }
+}
+
+TEST_F(PoolLocation, DevicesHaveNoAccessToHostPoolsUntilItIsGiven) {
+  for (const CUmemLocation where : {location(CU_MEM_LOCATION_TYPE_HOST), location(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0)}) {
+    const TestStream stream;
+    const PoolObject pool(properties(CU_MEM_ALLOCATION_TYPE_PINNED, where));
+    const CUdeviceptr before = pool.allocate(4096, stream.get());
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD32Async)(before, 4, 1024, stream.get()));
+    ASSERT_SUCCESS(CU(cuMemFreeAsync)(before, stream.get()));
+    CUmemAccessDesc access{};
+    access.location = here();
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    ASSERT_SUCCESS(CU(cuMemPoolSetAccess)(pool.get(), &access, 1));
+    const CUdeviceptr pointer = pool.allocate(4096, stream.get());
     ASSERT_SUCCESS(CU(cuMemsetD32Async)(pointer, 4, 1024, stream.get()));
     ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
     EXPECT_EQ(*reinterpret_cast<int*>(pointer), 4);
