@@ -154,13 +154,14 @@ void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute at
 }
 
 void prefetch(Stream& stream, std::span<const Prefetch> batch) {
-  for (const auto& [range, location] : batch) {
-    const CUmemLocation checked = checked_location(location);
+  for (const Prefetch& one : batch) {
+    const MemoryRange range = one.range;
+    const CUmemLocation checked = checked_location(one.location);
     const bool ours = check(range) == Owner::driver;
     // What is reported is what was asked for last, wherever the stream is.
     if (ours)
       pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { page.last_prefetch = checked; });
-    enqueue_work(stream, range.bytes, [range = range, ours] {
+    enqueue_work(stream, range.bytes, [range, ours] {
       if (ours) memory::populate_pages(to_pointer(range.first), range.bytes);
     });
   }
