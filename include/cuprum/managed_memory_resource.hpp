@@ -33,8 +33,9 @@ class CUPRUM_API ManagedMemoryResource : public MemoryPool {
   /// CUDA 13 and on systems without concurrent managed access.
   ManagedMemoryResource();
 
-  /// Makes a pool of its own. Throws InvalidArgument when the location and its type don't fit, NotSupported before CUDA
-  /// 13.
+  /// Has a pool of its own. When it is closed, the next resource with the same location gets that pool, set back to how
+  /// a new one is, because destroying pools of managed memory is not safe with NVIDIA's driver 580. Throws
+  /// InvalidArgument when the location and its type don't fit, NotSupported before CUDA 13.
   explicit ManagedMemoryResource(const ManagedMemoryResourceOptions& options);
 
   ManagedBuffer allocate(std::size_t size, const Stream& stream) const;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/ipc_resources.hpp"
+#include "core/memory_pool.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
@@ -77,7 +78,7 @@ void check_size(const IPCBufferDescriptor& descriptor, std::size_t extent) {
 
 }  // namespace
 
-DevicePointer PoolImports::import(CUmemoryPool pool, const IPCBufferDescriptor& descriptor,
+DevicePointer PoolImports::import(const std::shared_ptr<const OwnedPool>& pool, const IPCBufferDescriptor& descriptor,
                                   const StreamResource& stream) {
   ContextGuard guard(stream.context());
   std::lock_guard lock(mutex_);
@@ -89,12 +90,12 @@ DevicePointer PoolImports::import(CUmemoryPool pool, const IPCBufferDescriptor& 
     ++mapping.users;
     return known->second;
   }
-  NewMapping fresh(pool, descriptor, stream);
+  NewMapping fresh(pool->handle(), descriptor, stream);
   const std::size_t extent = fresh.extent();
   check_size(descriptor, extent);
   const auto [entry, is_new] = addresses_.emplace(payload, fresh.get());
   try {
-    mappings_.insert_or_assign(fresh.get(), Mapping{descriptor, extent, 1, {}});
+    mappings_.insert_or_assign(fresh.get(), Mapping{pool, descriptor, extent, 1, {}});
   } catch (...) {
     addresses_.erase(entry);
     throw;

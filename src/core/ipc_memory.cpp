@@ -227,10 +227,10 @@ Buffer Buffer::from_ipc_descriptor(const MemoryPool& resource, const IPCBufferDe
                                    const Stream& stream) {
   const auto queue = core::settled(Access::resource(stream));
   const auto pool = resource.pool();
-  const CUmemoryPool handle = pool->handle();
+  const auto imported = pool->owned();
   check_descriptor(descriptor, *pool);
   auto shared = std::make_shared<detail::Closable<detail::BufferResource>>();
-  const DevicePointer pointer = pool->sharing()->imports().import(handle, descriptor, *queue);
+  const DevicePointer pointer = pool->sharing()->imports().import(imported, descriptor, *queue);
   shared->resource.emplace(pointer, descriptor.size(), pool, queue);
   shared->resource->mapped = true;
   return Access::wrap<Buffer>(std::move(shared));

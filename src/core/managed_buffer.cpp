@@ -31,8 +31,17 @@ constexpr int no_device = -2;
 void advise(const Buffer& buffer, CUmem_advise advice, const Location& location, const char* what) {
   require_managed(buffer, what);
   const BufferResource& range = *Access::resource(buffer);
-  driver::call<&Api::cuMemAdvise>(Doing{[&] { return text("advising ", what, " for ", buffer); }}, range.pointer,
-                                  range.size, advice, core::cu_location(location));
+  const auto doing = [&] { return text("advising ", what, " for ", buffer); };
+  const CUresult code =
+      driver::try_call<&Api::cuMemAdvise>(range.pointer, range.size, advice, core::cu_location(location));
+  if (code == CUDA_SUCCESS) return;
+  if (code == CUDA_ERROR_NOT_SUPPORTED) {
+    throw NotSupported(text(doing(),
+                            ": the driver takes no advice for this memory (cuMemAdvise: CUDA_ERROR_NOT_SUPPORTED), as "
+                            "may be for a pool with a preferred location; allocate from a ManagedMemoryResource "
+                            "without options to give advice"));
+  }
+  driver::detail::raise(code, decltype(Api::cuMemAdvise)::index, doing());
 }
 
 void read_attribute(const Buffer& buffer, CUmem_range_attribute which, const char* what, void* value,

@@ -8,6 +8,7 @@
 
 #include "core/context.hpp"
 #include "core/device_facts.hpp"
+#include "core/managed_pools.hpp"
 #include "core/queue_call.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
@@ -83,7 +84,12 @@ std::ostream& operator<<(std::ostream& out, const PoolPlace& place) {
   return out;
 }
 
-OwnedPool::OwnedPool(const CUmemPoolProps& properties) {
+OwnedPool::OwnedPool(const CUmemPoolProps& properties)
+    : is_managed_(properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED) {
+  if (is_managed_) {
+    handle_ = acquire_managed_pool(properties);
+    return;
+  }
   driver::call<&Api::cuMemPoolCreate>(Doing{[&] {
                                         const PoolPlace place{properties.location, properties.allocType};
                                         return text(
@@ -94,7 +100,13 @@ OwnedPool::OwnedPool(const CUmemPoolProps& properties) {
                                       &handle_, &properties);
 }
 
-OwnedPool::~OwnedPool() { driver::release<&Api::cuMemPoolDestroy>(handle_); }
+OwnedPool::~OwnedPool() {
+  if (is_managed_) {
+    give_back_managed_pool(handle_);
+  } else {
+    driver::release<&Api::cuMemPoolDestroy>(handle_);
+  }
+}
 
 std::shared_ptr<PoolMemory> use_pool(CUmemoryPool pool, const PoolPlace& place) {
   prepare(pool, place);
@@ -178,6 +190,11 @@ bool PoolMemory::is_host_accessible() const { return place_.is_managed() || !pla
 CUmemoryPool PoolMemory::handle() const {
   if (!pool_) refuse();
   return pool_;
+}
+
+std::shared_ptr<const OwnedPool> PoolMemory::owned() const {
+  if (!pool_) refuse();
+  return owned_;
 }
 
 void PoolMemory::close() noexcept {

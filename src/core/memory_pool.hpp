@@ -26,6 +26,7 @@ class OwnedPool : public support::Counted<OwnedPool> {
 
  private:
   CUmemoryPool handle_ = nullptr;
+  bool is_managed_ = false;
 };
 
 /// What memory a pool has.
@@ -69,9 +70,12 @@ class PoolMemory final : public MemoryResource::Interface {
   CUmemoryPool handle() const;
   const core::PoolPlace& place() const { return place_; }
   bool is_owned() const { return owned_ != nullptr; }
+  /// The pool that was created or imported for this; throws InvalidArgument when it is closed.
+  std::shared_ptr<const core::OwnedPool> owned() const;
   bool is_open() const { return pool_ != nullptr; }
   /// Null for a pool that is not shared with other processes.
   core::PoolSharing* sharing() const { return sharing_.get(); }
+  /// Lets the pool go. One of this process lives on in the driver until its buffers are freed, an imported one here.
   void close() noexcept;
 
  private:
@@ -80,7 +84,7 @@ class PoolMemory final : public MemoryResource::Interface {
   [[noreturn]] void fail(CUresult code, std::size_t size, const Stream& stream) const;
   std::string state() const;
 
-  std::unique_ptr<core::OwnedPool> owned_;
+  std::shared_ptr<const core::OwnedPool> owned_;
   CUmemoryPool pool_;    ///< null when closed
   CUmemoryPool source_;  ///< what can be allocated from: null also for a pool of another process
   core::PoolPlace place_;

@@ -1,4 +1,5 @@
 #include <cuprum/driver.hpp>
+#include <limits>
 #include <sstream>
 
 #include "api/failing_api.hpp"
@@ -278,6 +279,13 @@ TEST_F(ManagedBufferTest, FailedAdviceNamesTheBuffer) {
               AllOf(HasSubstr("advising read_mostly for a buffer of 65536 bytes"), HasSubstr("cuMemAdvise")));
 }
 
+TEST_F(ManagedBufferTest, AdviceThatIsNotSupportedSaysWhatToUse) {
+  FailingApi failing;
+  failing.fail_next("cuMemAdvise", CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT(error_of<NotSupported>([&] { buffer.set_read_mostly(true); }),
+              AllOf(HasSubstr("advising read_mostly for a buffer of 65536 bytes"), HasSubstr("without options")));
+}
+
 class ManagedResourceTest : public ApiTest {
  protected:
   Stream stream = device.create_stream();
@@ -301,6 +309,32 @@ TEST_F(ManagedResourceTest, PrefersTheHost) {
   EXPECT_EQ(ManagedMemoryResource({.preferred_location = -1}).preferred_location(), Location(Host()));
   EXPECT_EQ(ManagedMemoryResource({.preferred_location_type = ManagedMemoryLocationType::host}).preferred_location(),
             Location(Host()));
+}
+
+TEST_F(ManagedResourceTest, AClosedPoolIsUsedAgainAsANewOne) {
+  const ManagedMemoryResourceOptions options{.preferred_location = 0};
+  ManagedMemoryResource first(options);
+  CUmemPoolHandle_st* const pool = first.handle();
+  first.attributes().set_reuse_allow_opportunistic(false);
+  first.attributes().set_release_threshold(1 << 20);
+  first.allocate(1 << 20, stream).close();
+  stream.sync();
+  first.close();
+  EXPECT_EQ(live_objects().memory_pools, 0u);
+  const ManagedMemoryResource second(options);
+  EXPECT_EQ(second.handle(), pool);
+  EXPECT_TRUE(second.attributes().reuse_allow_opportunistic());
+  EXPECT_EQ(second.attributes().release_threshold(), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(second.attributes().used_mem_high(), 0u);
+  EXPECT_NE(ManagedMemoryResource(options).handle(), pool) << "while it is in use";
+}
+
+TEST_F(ManagedResourceTest, APoolWithBuffersIsNotUsedAgain) {
+  ManagedMemoryResource first({.preferred_location = 0});
+  CUmemPoolHandle_st* const pool = first.handle();
+  const Buffer buffer = first.allocate(64, stream);
+  first.close();
+  EXPECT_NE(ManagedMemoryResource({.preferred_location = 0}).handle(), pool);
 }
 
 TEST_F(ManagedResourceTest, PrefersANumaNode) {
