@@ -117,7 +117,7 @@ TEST_F(IpcRefuser, DISABLED_Nonsense) {
 
 TEST_P(IpcRefusals, APayloadThatNoDriverMadeIsRefused) { expect_refusal("Nonsense"); }
 
-// A driver need not notice every change, but the process goes on and the memory of others is what it was.
+// softgpu need not notice every change, but the process goes on and the memory of others is what it was.
 TEST_F(IpcRefuser, DISABLED_ChangedPayload) {
   for (std::size_t i = 0; i < sizeof(detail::IpcPayload); ++i) {
     const auto bad = forged(descriptor, [&](Bytes& bytes) { bytes[layout::buffer_payload + i] ^= std::byte{0x40}; });
@@ -131,7 +131,12 @@ TEST_F(IpcRefuser, DISABLED_ChangedPayload) {
   expect_all(Buffer::from_ipc_descriptor(pool, descriptor, stream), 7, stream);
 }
 
-TEST_P(IpcRefusals, AChangedPayloadIsRefusedOrHarmless) { expect_refusal("ChangedPayload"); }
+// The checksum refuses what was changed on the way (see IpcDescriptorTest). This is a peer that forges the checksum,
+// too: then all depends on the driver, and NVIDIA's promises nothing for what it did not export itself.
+TEST_P(IpcRefusals, AChangedPayloadIsRefusedOrHarmless) {
+  if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "only softgpu checks what it is given to import";
+  expect_refusal("ChangedPayload");
+}
 
 TEST_F(IpcRefuser, DISABLED_OwnPool) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { Buffer::from_ipc_descriptor(make_pool(kind), descriptor, stream); }),
