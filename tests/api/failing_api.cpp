@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cuprum/cuprum.hpp>
 
 namespace cuprum::tests {
@@ -15,6 +17,7 @@ struct Plan {
   std::string only;
   CUresult code = CUDA_SUCCESS;
   std::string failed;
+  std::atomic<int> memory_held = 0;
 };
 
 Plan plan;
@@ -24,6 +27,28 @@ bool is_release(std::string_view name) {
     if (name.find(word) != std::string_view::npos) return true;
   }
   return false;
+}
+
+struct MemoryCalls {
+  std::string_view take[3];
+  std::string_view give_back;
+};
+
+constexpr MemoryCalls memory_calls[] = {
+    {{"cuMemAlloc", "cuMemAllocPitch", "cuMemAllocManaged"}, "cuMemFree"},
+    {{"cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemPoolImportPointer"}, "cuMemFreeAsync"},
+    {{"cuMemHostAlloc", "cuMemAllocHost"}, "cuMemFreeHost"},
+    {{"cuMemCreate", "cuMemRetainAllocationHandle"}, "cuMemRelease"},
+    {{"cuMemAddressReserve"}, "cuMemAddressFree"},
+    {{"cuMemMap"}, "cuMemUnmap"},
+};
+
+int change_of_memory(std::string_view name) {
+  for (const MemoryCalls& calls : memory_calls) {
+    if (name == calls.give_back) return -1;
+    if (std::ranges::find(calls.take, name) != std::end(calls.take)) return 1;
+  }
+  return 0;
 }
 
 bool must_fail(const char* name) {
@@ -40,8 +65,11 @@ template <auto Entry, typename... Arguments>
 struct Wrapper<Entry, CUresult (*)(Arguments...)> {
   static CUresult call(Arguments... arguments) {
     const auto& entry = plan.real->*Entry;
-    if (must_fail(driver::entry_point_info(entry.index).name)) return plan.code;
-    return entry.function(arguments...);
+    const char* const name = driver::entry_point_info(entry.index).name;
+    if (must_fail(name)) return plan.code;
+    const CUresult code = entry.function(arguments...);
+    if (code == CUDA_SUCCESS) plan.memory_held += change_of_memory(name);
+    return code;
   }
 };
 
@@ -56,7 +84,9 @@ void wrap(Api& table) {
 FailingApi::FailingApi() : table_(driver::api()) {
 #define CUPRUM_DRIVER_ENTRY_POINT(name, version) wrap<&Api::name>(table_);
 #include <cuprum/detail/driver_entry_points.def>
-  plan = {};
+  stop();
+  plan.failed.clear();
+  plan.memory_held = 0;
   plan.real = &driver::replace_api(table_);
 }
 
@@ -97,6 +127,8 @@ int FailingApi::fail_each_call(const std::function<void()>& scenario) {
 }
 
 void FailingApi::stop() { plan.calls_left = 0; }
+
+int FailingApi::memory_held() const { return plan.memory_held; }
 
 const std::string& FailingApi::failed() const { return plan.failed; }
 

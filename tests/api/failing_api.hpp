@@ -1,4 +1,4 @@
-// A driver table in which chosen calls fail.
+// A driver table in which chosen calls fail, and which counts what of the driver's memory is held.
 #pragma once
 
 #include <cuprum/driver.hpp>
@@ -30,6 +30,10 @@ class FailingApi {
   /// turn. Each time it must either throw a DriverError that names the call, or get by without it; nothing may be left
   /// alive. The scenario checks its own results. Returns how many of the failures were thrown.
   int fail_each_call(const std::function<void()>& scenario);
+
+  /// How many pieces of memory and addresses were taken from the driver since this object was made and not given back:
+  /// allocations, mappings and reservations. Exact, whatever other programs do on the device.
+  int memory_held() const;
 
   /// The name of the call that was failed; empty when none was since it was last asked to.
   const std::string& failed() const;

@@ -9,13 +9,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::size_t free_memory() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  driver::call<&driver::Api::cuMemGetInfo>(&free, &total);
-  return free;
-}
-
 class FaultyMemoryTest : public ApiTest {
  protected:
   // A buffer whose memory is not ordered by streams waits for its stream when it goes. That can fail, too, and only be
@@ -50,15 +43,20 @@ TEST_P(FaultyResourceTest, EveryFailingCallIsReportedAndNothingLeaks) {
 
 TEST_P(FaultyResourceTest, GivesItsMemoryBack) {
   try {
-    GetParam().make(device).allocate(1 << 22, stream).close();
+    GetParam().make(device);
   } catch (const NotSupported& error) {
     GTEST_SKIP() << error.what();
   }
   stream.sync();
-  const std::size_t before = free_memory();
-  failing.fail_each_call([&] { GetParam().make(device).allocate(1 << 22, stream).close(); });
-  stream.sync();
-  EXPECT_GE(free_memory() + (8 << 20), before) << "some of the many tries left memory allocated";
+  failing.fail_each_call([&] {
+    const int before = failing.memory_held();
+    {
+      const Buffer buffer = GetParam().make(device).allocate(1 << 22, stream);
+      EXPECT_GT(failing.memory_held(), before);
+    }
+    EXPECT_EQ(failing.memory_held(), before) << failing.failed();
+  });
+  EXPECT_EQ(failing.memory_held(), 0) << "some of the many tries left memory allocated";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultyResourceTest, ::testing::ValuesIn(memory_kinds), name_of);
@@ -128,7 +126,7 @@ TEST_F(FaultyMemoryTest, FactsAboutAPointer) {
 TEST_F(FaultyMemoryTest, ManagedMemory) {
   if (!device.properties().concurrent_managed_access()) GTEST_SKIP() << "needs concurrent managed access";
   EXPECT_GT(failing.fail_each_call([&] {
-    ManagedBuffer buffer = ManagedMemoryResource({.preferred_location = 0}).allocate(1 << 16, stream);
+    ManagedBuffer buffer = ManagedMemoryResource().allocate(1 << 16, stream);
     buffer.set_read_mostly(true);
     EXPECT_TRUE(buffer.read_mostly());
     buffer.set_preferred_location(Host());
@@ -168,7 +166,6 @@ class FaultyGrowthTest : public FaultyMemoryTest {
   void grow_with_failures(bool in_place) {
     VirtualMemoryResource resource(device, {.granularity = VirtualMemoryGranularityType::minimum});
     const std::size_t unit = resource.granularity();
-    const std::size_t before = free_memory();
     const int thrown = failing.fail_each_call([&] {
       Buffer buffer = resource.allocate(unit, stream);
       buffer.fill(7, stream);
@@ -189,7 +186,7 @@ class FaultyGrowthTest : public FaultyMemoryTest {
       EXPECT_EQ(download<int>(buffer, stream)[unit / sizeof(int) - 1], 7) << failing.failed();
     });
     EXPECT_GE(thrown, 8);
-    EXPECT_EQ(free_memory(), before);
+    EXPECT_EQ(failing.memory_held(), 0);
   }
 };
 
