@@ -53,6 +53,8 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return call(__func__, [&] {
     const auto found = find_pool(pool);
     require(!found->is_default(), CUDA_ERROR_INVALID_VALUE, "a default pool can't be destroyed");
+    require(found->imported_heap() == nullptr || found->usage().used == 0, CUDA_ERROR_INVALID_VALUE,
+            "memory is imported from the pool: free it first");
     current_pools().forget(*found);
     Driver::get().handles().pools.remove(pool);
     found->retire();

@@ -209,10 +209,10 @@ TEST_F(Importer, DISABLED_MakesItTheDevicesPool) {
 TEST_F(PoolIpc, ImportedPoolCantBeTheDevicesPool) { share_with("Importer.DISABLED_MakesItTheDevicesPool", 1, 1); }
 
 TEST_F(Importer, DISABLED_DestroysThePoolFirst) {
-  EXPECT_SUCCESS(CU(cuMemPoolDestroy)(std::exchange(pool_, nullptr)));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemPoolDestroy)(pool_));
   expect_values(memory_, 9);
 }
-TEST_F(PoolIpc, ImportedMemoryOutlivesTheImportedPool) { share_with("Importer.DISABLED_DestroysThePoolFirst", 9, 9); }
+TEST_F(PoolIpc, ImportedPoolStaysWhileItsMemoryIsUsed) { share_with("Importer.DISABLED_DestroysThePoolFirst", 9, 9); }
 
 TEST_F(Importer, DISABLED_LooksAtTheMemory) {
   unsigned type = 0;
@@ -265,6 +265,7 @@ TEST_F(PoolIpc, PointerOfAnotherPoolIsRefused) {
   const SharedPool pool, other;
   Child child("ChildProcess.DISABLED_ImportsFromTheWrongPool");
   pool.send(child.channel());
+  close(other.exported());  // what comes before exporting its memory
   const CUdeviceptr memory = other.allocate();
   child.channel().send(exported(memory));
   EXPECT_EQ(child.wait(), 0);
@@ -460,6 +461,7 @@ TEST_F(PoolIpc, EveryExportOfAPoolIsADescriptorOfItsOwn) {
 }
 
 TEST_F(PoolIpc, ExportedDescriptorIsNotInheritedByPrograms) {
+  if (!is_softgpu()) GTEST_SKIP() << "the descriptors of a GPU's driver are inherited";
   const SharedPool pool;
   const int descriptor = pool.exported();
   EXPECT_NE(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0);
