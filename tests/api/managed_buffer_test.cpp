@@ -131,7 +131,7 @@ TEST_F(ManagedBufferTest, PreferredLocationCanBeTheHost) {
 
 TEST_F(ManagedBufferTest, PreferredLocationCanBeANumaNode) {
   buffer.set_preferred_location(Host(0));
-  // Drivers take the advice and may report no location all the same (580 does so on machines with one node).
+  // Drivers take the advice and may report no location all the same (580 does so).
   EXPECT_THAT(buffer.preferred_location(), AnyOf(Location(Host(0)), std::nullopt));
 }
 
