@@ -36,10 +36,11 @@ void advise(const Buffer& buffer, CUmem_advise advice, const Location& location,
       driver::try_call<&Api::cuMemAdvise>(range.pointer, range.size, advice, core::cu_location(location));
   if (code == CUDA_SUCCESS) return;
   if (code == CUDA_ERROR_NOT_SUPPORTED) {
-    throw NotSupported(text(doing(),
-                            ": the driver takes no advice for this memory (cuMemAdvise: CUDA_ERROR_NOT_SUPPORTED), as "
-                            "may be for a pool with a preferred location; allocate from a ManagedMemoryResource "
-                            "without options to give advice"));
+    throw NotSupported(
+        text(doing(),
+             ": the driver takes no advice for this memory (cuMemAdvise: CUDA_ERROR_NOT_SUPPORTED). Some "
+             "take none for memory of a pool, as a ManagedMemoryResource gives: wrap memory of "
+             "cuMemAllocManaged with ManagedBuffer::from_handle instead"));
   }
   driver::detail::raise(code, decltype(Api::cuMemAdvise)::index, doing());
 }

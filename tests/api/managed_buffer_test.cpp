@@ -4,6 +4,7 @@
 
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
+#include "api/foreign_managed.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -13,17 +14,6 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-/// Managed memory that somebody else allocated.
-struct ForeignManaged {
-  explicit ForeignManaged(std::size_t size) {
-    driver::call<&driver::Api::cuMemAllocManaged>(&pointer, size, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL));
-  }
-  ~ForeignManaged() { driver::call<&driver::Api::cuMemFree>(pointer); }
-  ForeignManaged(const ForeignManaged&) = delete;
-  ForeignManaged& operator=(const ForeignManaged&) = delete;
-  CUdeviceptr pointer = 0;
-};
 
 class ManagedBufferTest : public ApiTest {
  protected:
@@ -283,7 +273,7 @@ TEST_F(ManagedBufferTest, AdviceThatIsNotSupportedSaysWhatToUse) {
   FailingApi failing;
   failing.fail_next("cuMemAdvise", CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_THAT(error_of<NotSupported>([&] { buffer.set_read_mostly(true); }),
-              AllOf(HasSubstr("advising read_mostly for a buffer of 65536 bytes"), HasSubstr("without options")));
+              AllOf(HasSubstr("advising read_mostly for a buffer of 65536 bytes"), HasSubstr("cuMemAllocManaged")));
 }
 
 class ManagedResourceTest : public ApiTest {
