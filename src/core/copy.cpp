@@ -4,6 +4,7 @@
 
 #include "core/context.hpp"
 #include "core/location.hpp"
+#include "core/queue_call.hpp"
 #include "core/resources.hpp"
 #include "support/text.hpp"
 
@@ -29,9 +30,8 @@ auto copying(DevicePointer destination, DevicePointer source, std::size_t bytes,
 void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream) {
   const StreamResource& queue = *Access::resource(stream);
   if (bytes == 0) return;
-  ContextGuard guard(queue.context());
-  driver::call<&Api::cuMemcpyAsync>(copying(destination, source, bytes, stream), destination, source, bytes,
-                                    queue.handle);
+  queue_work<&Api::cuMemcpyAsync>(queue, copying(destination, source, bytes, stream), destination, source, bytes,
+                                  queue.handle);
 }
 
 void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream,

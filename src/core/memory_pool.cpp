@@ -160,8 +160,9 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
   if (!source_) [[unlikely]]
     refuse();
   CUdeviceptr pointer = 0;
-  const CUresult code = core::queue_call(
-      queue, [&] { return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle); });
+  const CUresult code = core::queue_call(queue, [&](const core::Context&) {
+    return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle);
+  });
   if (code != CUDA_SUCCESS) [[unlikely]]
     fail(code, size, stream);
   return pointer;

@@ -11,8 +11,7 @@
 
 namespace cuprum::core {
 
-/// Checks everything about a launch but its arguments, and sees to it that the kernel may have its shared memory. The
-/// kernel's context must be current.
+/// Checks everything about a launch but its arguments, and sees to it that the kernel may have its shared memory.
 void admit(const LaunchConfig& config, ResolvedKernel& kernel, const std::string& name);
 
 /// The driver's launch configuration, without a stream. Cheap to make: attributes that are not used are not even

@@ -7,7 +7,8 @@
 
 namespace cuprum::core {
 
-/// Makes `call()`, which queues something on the stream, where the stream's context is current, and returns its result.
+/// Makes `call(context)`, which queues something on the stream, where the stream's context is current, and returns its
+/// result.
 ///
 /// A stream other than a default one says itself where its work goes, so the driver is not asked first which context is
 /// current: if it wants another it refuses the call, and then that is entered and the call made again.
@@ -15,13 +16,22 @@ template <typename Call>
 CUresult queue_call(const detail::StreamResource& stream, Call&& call) {
   if (!stream.context().is_fixed() || is_default_stream(stream.handle)) [[unlikely]] {
     ContextGuard guard(stream.context());
-    return call();
+    return call(guard.context());
   }
-  const CUresult result = call();
+  const Context& context = stream.context().resolve();
+  const CUresult result = call(context);
   if (result == CUDA_SUCCESS) [[likely]]
     return result;
-  ContextGuard guard(stream.context());
-  return guard.changed_context() ? call() : result;
+  ContextGuard guard(context);
+  return guard.changed_context() ? call(context) : result;
+}
+
+/// Calls an entry point that queues something on the stream; throws as driver::call does.
+template <auto Entry, typename Describe, typename... Arguments>
+void queue_work(const detail::StreamResource& stream, driver::Doing<Describe> doing, Arguments... arguments) {
+  const CUresult result = queue_call(stream, [&](const Context&) { return driver::try_call<Entry>(arguments...); });
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    driver::detail::raise(result, (driver::api().*Entry).index, doing.describe());
 }
 
 }  // namespace cuprum::core

@@ -4,6 +4,7 @@
 
 #include "core/default_streams.hpp"
 #include "core/host_calls.hpp"
+#include "core/queue_call.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -52,12 +53,15 @@ void check_recordable(const EventResource& event, const core::Context& context, 
   }
 }
 
-// `context`, the stream's, must be current.
-void record_in(const core::Context& context, const Event& event, const Stream& stream) {
+void record_on(const StreamResource& queue, const Event& event, const Stream& stream) {
   EventResource& recorded = *Access::resource(event);
-  check_recordable(recorded, context, stream);
-  driver::call<&Api::cuEventRecord>(Doing{[&] { return text("recording ", event, " on ", stream); }}, recorded.handle,
-                                    stream.handle());
+  const CUresult result = core::queue_call(queue, [&](const core::Context& context) {
+    check_recordable(recorded, context, stream);
+    return driver::try_call<&Api::cuEventRecord>(recorded.handle, queue.handle);
+  });
+  if (result != CUDA_SUCCESS) [[unlikely]] {
+    driver::detail::raise(result, driver::detail::index_of_cuEventRecord, text("recording ", event, " on ", stream));
+  }
   recorded.recorded.store(true, std::memory_order_relaxed);
 }
 
@@ -128,9 +132,9 @@ bool Stream::is_done() const {
 void Stream::wait(const Event& event) const {
   const StreamResource& stream = *Access::resource(*this);
   const EventResource& awaited = *Access::resource(event);
-  ContextGuard guard(stream.context());
-  driver::call<&Api::cuStreamWaitEvent>(Doing{[&] { return text("making ", *this, " wait for ", event); }},
-                                        stream.handle, awaited.handle, static_cast<unsigned>(CU_EVENT_WAIT_DEFAULT));
+  core::queue_work<&Api::cuStreamWaitEvent>(stream, Doing{[&] { return text("making ", *this, " wait for ", event); }},
+                                            stream.handle, awaited.handle,
+                                            static_cast<unsigned>(CU_EVENT_WAIT_DEFAULT));
 }
 
 void Stream::wait(const Stream& other) const {
@@ -140,9 +144,7 @@ void Stream::wait(const Stream& other) const {
 
 Event Stream::record(const Event& event) const {
   const StreamResource& stream = *Access::resource(*this);
-  Access::resource(event);
-  ContextGuard guard(stream.context());
-  record_in(guard.context(), event, *this);
+  record_on(stream, event, *this);
   return event;
 }
 
@@ -150,7 +152,7 @@ Event Stream::record(const EventOptions& options) const {
   const StreamResource& stream = *Access::resource(*this);
   ContextGuard guard(stream.context());
   Event event = Access::make_in_place<Event, EventResource>(guard.context(), options);
-  record_in(guard.context(), event, *this);
+  record_on(stream, event, *this);
   return event;
 }
 
