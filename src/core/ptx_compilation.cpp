@@ -25,26 +25,34 @@ std::string without_zero(std::string text) {
   return text;
 }
 
+/// A failed nvJitLinkCreate may leave one, too: it has the log.
+struct OwnedHandle {
+  OwnedHandle() = default;
+  OwnedHandle(const OwnedHandle&) = delete;
+  OwnedHandle& operator=(const OwnedHandle&) = delete;
+  ~OwnedHandle() {
+    if (value) nvjitlink::api().nvJitLinkDestroy(&value);
+  }
+  operator nvjitlink::Handle() const { return value; }
+
+  nvjitlink::Handle value = nullptr;
+};
+
 class Compilation {
  public:
   Compilation(const detail::ProgramResource& source, const std::vector<std::string>& arguments)
       : source_(source), arguments_(arguments) {
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    check(nvjitlink::try_call<&Api::nvJitLinkCreate>(&handle_, static_cast<std::uint32_t>(pointers.size()),
+    check(nvjitlink::try_call<&Api::nvJitLinkCreate>(&handle_.value, static_cast<std::uint32_t>(pointers.size()),
                                                      pointers.data()));
   }
-  ~Compilation() {
-    if (handle_) nvjitlink::api().nvJitLinkDestroy(&handle_);
-  }
-  Compilation(const Compilation&) = delete;
-  Compilation& operator=(const Compilation&) = delete;
 
   // nvJitLink wants PTX with the zero at its end.
   PtxResult run() {
-    check(nvjitlink::try_call<&Api::nvJitLinkAddData>(handle_, nvjitlink::InputType::ptx, source_.source.c_str(),
+    check(nvjitlink::try_call<&Api::nvJitLinkAddData>(handle_.value, nvjitlink::InputType::ptx, source_.source.c_str(),
                                                       source_.source.size() + 1, source_.options.name.c_str()));
-    check(nvjitlink::try_call<&Api::nvJitLinkComplete>(handle_));
+    check(nvjitlink::try_call<&Api::nvJitLinkComplete>(handle_.value));
     return {fetch<&Api::nvJitLinkGetLinkedCubinSize, &Api::nvJitLinkGetLinkedCubin>(handle_),
             without_zero(fetch<&Api::nvJitLinkGetInfoLogSize, &Api::nvJitLinkGetInfoLog>(handle_))};
   }
@@ -63,7 +71,7 @@ class Compilation {
 
   const detail::ProgramResource& source_;
   const std::vector<std::string>& arguments_;
-  nvjitlink::Handle handle_ = nullptr;
+  OwnedHandle handle_;
 };
 
 }  // namespace

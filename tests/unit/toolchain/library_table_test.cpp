@@ -130,6 +130,7 @@ TEST(NvJitLinkTableTest, AFailedCallIsDescribed) {
   const char* options[] = {"-no-such-option"};
   EXPECT_THAT(error_of<LibraryError>([&] { nvjitlink::call<&nvjitlink::Api::nvJitLinkCreate>(&handle, 1u, options); }),
               HasSubstr("nvJitLink: nvJitLinkCreate failed with code 1 (unrecognized option)"));
+  if (handle != nullptr) nvjitlink::call<&nvjitlink::Api::nvJitLinkDestroy>(&handle);  // it is made all the same
 }
 
 TEST(NvvmTableTest, SaysWhichIrItTakes) {
