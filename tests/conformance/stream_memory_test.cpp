@@ -1,4 +1,5 @@
 // Streams that wait for values in memory and write them.
+#include <atomic>
 #include <cstdint>
 
 #include "conformance/driver.hpp"
@@ -18,7 +19,7 @@ class StreamMemory : public DriverTest {
   // Lets the wait come true whatever the test has found, so that nothing is left waiting.
   template <typename T>
   static void put(T& place, T value) {
-    reinterpret_cast<volatile T&>(place) = value;
+    std::atomic_ref(place).store(value, std::memory_order_release);
   }
 };
 
@@ -112,7 +113,7 @@ TEST_F(StreamMemory, BatchesDoTheirOperationsInOrder) {
   operations[2].writeValue.address = second.device();
   operations[2].writeValue.value = 2;
   ASSERT_SUCCESS(CU(cuStreamBatchMemOp)(stream.get(), 3, operations, 0));
-  while (reinterpret_cast<volatile std::uint32_t&>(first[0]) == 0) std::this_thread::yield();
+  while (std::atomic_ref(first[0]).load(std::memory_order_acquire) == 0) std::this_thread::yield();
   EXPECT_EQ(second[0], 0u);
   put(flag[0], 1u);
   ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
