@@ -1,6 +1,7 @@
 // Every kind of memory resource, for suites that hold for all of them.
 #pragma once
 
+#include <atomic>
 #include <ostream>
 #include <span>
 
@@ -26,8 +27,9 @@ class CountingMemory : public MemoryResource::Interface {
   bool is_host_accessible() const override { return upstream_->is_host_accessible(); }
   std::optional<int> device_id() const override { return upstream_->device_id(); }
 
-  int allocations = 0;
-  CUstream_st* freed_on = nullptr;  ///< by the last deallocate()
+  // Threads share a resource, so a user's own has to bear that.
+  std::atomic<int> allocations = 0;
+  std::atomic<CUstream_st*> freed_on = nullptr;  ///< by the last deallocate()
 
  private:
   std::shared_ptr<MemoryResource::Interface> upstream_;
