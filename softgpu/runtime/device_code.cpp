@@ -4,40 +4,60 @@
 #include <cstring>
 #include <string_view>
 
+#include "device_image/fatbin.hpp"
 #include "softgpu/runtime/error.hpp"
-#include "softgpu/runtime/fatbin.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
+namespace images = cuprum::device_image;
+using images::Bytes;
+using images::EntryKind;
+
 constexpr std::string_view kElfMagic = "\177ELF";
 
-std::string architecture_name(const char* prefix, unsigned capability) { return prefix + std::to_string(capability); }
+// Its first bytes, as many as surely are there: text may end before a magic number would.
+Bytes start_of(const void* image, std::size_t size) {
+  return {static_cast<const std::byte*>(image),
+          size == kUnknownSize ? strnlen(static_cast<const char*>(image), sizeof(std::uint32_t)) : size};
+}
+
+std::string name_of(const images::FatbinEntry& entry) {
+  return entry.kind == EntryKind::ptx ? virtual_name(entry.architecture) : real_name(entry.architecture);
+}
 
 // The newest PTX that the device can run.
-std::string ptx_of_fatbin(const void* image, std::size_t size, unsigned compute_capability) {
-  const FatbinEntry* best = nullptr;
+std::string ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
+  const images::FatbinEntry* best = nullptr;
   std::string found;
-  const auto entries = fatbin_entries(image, size);
-  for (const FatbinEntry& entry : entries) {
-    found += (found.empty() ? "" : ", ") + architecture_name(entry.is_ptx ? "compute_" : "sm_", entry.architecture);
-    if (!entry.is_ptx || entry.architecture > compute_capability) continue;
-    if (best == nullptr || entry.architecture > best->architecture) best = &entry;
+  const auto entries = images::read_fatbin(fatbin);
+  for (const images::FatbinEntry& entry : entries) {
+    found += (found.empty() ? "" : ", ") + name_of(entry);
+    if (entry.kind != EntryKind::ptx || entry.architecture.number > compute_capability) continue;
+    if (best == nullptr || entry.architecture.number > best->architecture.number) best = &entry;
   }
   if (best == nullptr)
     throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, "softgpu runs PTX, and the fatbin holds none for " +
-                                                    architecture_name("compute_", compute_capability) +
+                                                    images::virtual_name({compute_capability}) +
                                                     " or older; it holds " + (found.empty() ? "nothing" : found));
-  return fatbin_contents(*best);
+  return images::contents_of(*best);
 }
+
+std::string ptx_of_fatbin(const void* image, std::size_t size, unsigned compute_capability) try {
+  const Bytes start = start_of(image, size);
+  const bool whole = size != kUnknownSize && !images::starts_like_fatbin_wrapper(start);
+  return ptx_of_fatbin(whole ? start : images::fatbin_at(image), compute_capability);
+} catch (const images::Damaged& damage) {
+  throw Failure(CUDA_ERROR_INVALID_IMAGE, damage.what());
+}
+
+bool is_fatbin(Bytes start) { return images::starts_like_fatbin(start) || images::starts_like_fatbin_wrapper(start); }
 
 // Text up to a null character; one at the end of known-sized text is optional.
 std::string ptx_text(const void* image, std::size_t size) {
   const char* text = static_cast<const char*>(image);
   return {text, size == kUnknownSize ? std::strlen(text) : strnlen(text, size)};
 }
-
-void trim_padding(std::string& text) { text.resize(std::strlen(text.c_str())); }
 
 bool looks_like_text(std::string_view text) {
   return !text.empty() &&
@@ -49,13 +69,12 @@ bool looks_like_text(std::string_view text) {
 
 std::string ptx_of(const void* image, std::size_t size, unsigned compute_capability) {
   require(image != nullptr && size != 0, CUDA_ERROR_INVALID_VALUE, "no image");
-  const auto* bytes = static_cast<const char*>(image);
-  if (size >= kElfMagic.size() && std::strncmp(bytes, kElfMagic.data(), kElfMagic.size()) == 0)
+  const Bytes start = start_of(image, size);
+  if (images::text_of(start).starts_with(kElfMagic))
     throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU,
                   "the image is machine code for a GPU (a cubin); softgpu runs PTX: compile to PTX, or to a fatbin "
                   "that holds it");
-  std::string text = is_fatbin(image, size) ? ptx_of_fatbin(image, size, compute_capability) : ptx_text(image, size);
-  trim_padding(text);
+  std::string text = is_fatbin(start) ? ptx_of_fatbin(image, size, compute_capability) : ptx_text(image, size);
   if (!looks_like_text(text)) throw Failure(CUDA_ERROR_INVALID_IMAGE, "the image is neither PTX text nor a fatbin");
   return text;
 }

@@ -1,8 +1,8 @@
-#include "softgpu/runtime/lz4.hpp"
+#include "device_image/lz4.hpp"
 
 #include <cstdint>
 
-namespace softgpu::runtime {
+namespace cuprum::device_image {
 namespace {
 
 class Reader {
@@ -67,4 +67,4 @@ std::optional<std::string> lz4_decode(std::span<const std::byte> block, std::siz
   return out;
 }
 
-}  // namespace softgpu::runtime
+}  // namespace cuprum::device_image

@@ -1,8 +1,8 @@
-#include "softgpu/runtime/lz4.hpp"
+#include "device_image/lz4.hpp"
 
 #include <gtest/gtest.h>
 
-namespace softgpu::runtime {
+namespace cuprum::device_image {
 namespace {
 
 std::optional<std::string> decode(const std::string& block, std::size_t bytes) {
@@ -53,4 +53,4 @@ TEST(Lz4, DamagedInputIsRefused) {
 }
 
 }  // namespace
-}  // namespace softgpu::runtime
+}  // namespace cuprum::device_image

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-namespace softgpu::runtime {
+namespace cuprum::device_image {
 
-// `decoded_bytes` is how long the result is. Empty when the input is damaged.
+/// `decoded_bytes` is how long the result is. Empty when the input is damaged.
 std::optional<std::string> lz4_decode(std::span<const std::byte> block, std::size_t decoded_bytes);
 
-}  // namespace softgpu::runtime
+}  // namespace cuprum::device_image

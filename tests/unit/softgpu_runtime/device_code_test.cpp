@@ -1,0 +1,83 @@
+#include "softgpu/runtime/device_code.hpp"
+
+#include <gtest/gtest.h>
+
+#include "device_image/fatbin.hpp"
+#include "softgpu/runtime/error.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+using cuprum::device_image::EntryKind;
+using cuprum::device_image::FatbinImage;
+using cuprum::device_image::write_fatbin;
+
+FatbinImage ptx_for(unsigned architecture, std::string_view text) {
+  return {.kind = EntryKind::ptx, .architecture = {architecture}, .contents = text};
+}
+
+FatbinImage machine_code() { return {.kind = EntryKind::cubin, .architecture = {90}, .contents = "machine code"}; }
+
+std::string ptx(const std::string& image, unsigned capability = 90) {
+  return ptx_of(image.data(), image.size(), capability);
+}
+
+CUresult refusal_of(const std::string& image, unsigned capability = 90) {
+  try {
+    ptx(image, capability);
+  } catch (const Failure& failure) {
+    EXPECT_STRNE(failure.what(), "");
+    return failure.code();
+  }
+  return CUDA_SUCCESS;
+}
+
+TEST(DeviceCode, NewestPtxForTheDeviceIsTaken) {
+  const std::string image =
+      write_fatbin({ptx_for(75, "seventy-five"), ptx_for(90, "ninety"), ptx_for(100, "hundred"), machine_code()});
+  EXPECT_EQ(ptx(image, 90), "ninety");
+  EXPECT_EQ(ptx(image, 89), "seventy-five");
+  EXPECT_EQ(ptx(image, 120), "hundred");
+}
+
+TEST(DeviceCode, MachineCodeAloneIsRefused) {
+  EXPECT_EQ(refusal_of(write_fatbin({machine_code()})), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(refusal_of(write_fatbin({ptx_for(100, "hundred")})), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(refusal_of(std::string("\177ELF\2\1\1\0", 8)), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+TEST(DeviceCode, TruncatedFatbinIsRefused) {
+  const std::string whole = write_fatbin({ptx_for(90, "ninety")});
+  for (const std::size_t size : {4, 15, 16, 60, 100})
+    EXPECT_EQ(refusal_of(whole.substr(0, size)), CUDA_ERROR_INVALID_IMAGE) << size;
+}
+
+TEST(DeviceCode, FatbinOfUnknownSizeEndsWhereItsHeaderSays) {
+  const std::string image = write_fatbin({ptx_for(90, "ninety")}) + "and more";
+  EXPECT_EQ(ptx_of(image.data(), kUnknownSize, 90), "ninety");
+}
+
+TEST(DeviceCode, ProgramsPointToTheirFatbin) {
+  const std::string inner = write_fatbin({ptx_for(90, "text")});
+  const struct {
+    std::uint32_t magic = 0x466243b1, version = 1;
+    const void* fatbin;
+    const void* unused = nullptr;
+  } wrapper{.fatbin = inner.data()};
+  EXPECT_EQ(ptx_of(&wrapper, kUnknownSize, 90), "text");
+}
+
+TEST(DeviceCode, TextEndsAtItsNullCharacterOrItsSize) {
+  EXPECT_EQ(ptx_of("text", kUnknownSize, 90), "text");
+  EXPECT_EQ(ptx_of("text and more", 4, 90), "text");
+  EXPECT_EQ(ptx_of("text\0more", 9, 90), "text");
+}
+
+TEST(DeviceCode, GarbageIsRefused) {
+  EXPECT_EQ(refusal_of("\1\2\3\4"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_THROW(ptx_of("", kUnknownSize, 90), Failure);
+  EXPECT_THROW(ptx_of(nullptr, kUnknownSize, 90), Failure);
+}
+
+}  // namespace
+}  // namespace softgpu::runtime
