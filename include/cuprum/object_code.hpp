@@ -16,11 +16,14 @@ namespace cuprum {
 
 class Kernel;
 
-/// What a compilation yields.
+/// What a compilation or a link yields, and what object code is made of.
 enum class Target {
-  ptx,    ///< NVIDIA's portable assembly, compiled by the driver when it is loaded
-  cubin,  ///< machine code for one architecture
-  ltoir,  ///< input of the link-time optimiser
+  ptx,      ///< NVIDIA's portable assembly, compiled by the driver when it is loaded
+  cubin,    ///< machine code for one architecture
+  ltoir,    ///< input of the link-time optimiser
+  fatbin,   ///< several of these in one image, by architecture
+  object,   ///< a host object file that carries device code: input of the linker
+  library,  ///< an archive of such files: input of the linker
 };
 
 struct ObjectCodeOptions {

@@ -114,12 +114,8 @@ CUlib_st* ObjectCode::handle() const {
 }
 
 std::ostream& operator<<(std::ostream& out, Target target) {
-  switch (target) {
-    case Target::ptx: return out << "ptx";
-    case Target::cubin: return out << "cubin";
-    case Target::ltoir: return out << "ltoir";
-  }
-  return out << "unknown target";
+  constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library"};
+  return out << names[static_cast<int>(target)];
 }
 
 }  // namespace cuprum

@@ -49,7 +49,14 @@ Code result_of(const NvrtcCompilation& compilation, const ProgramResource& progr
   return code;
 }
 
+[[noreturn]] void refuse_target(const ProgramResource& program, Target target, const char* possible) {
+  throw InvalidArgument(text("'", program.options.name, "' is ", program.type, ", which can't be compiled to ", target,
+                             ", only to ", possible));
+}
+
 Code compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
+  if (target != Target::ptx && target != Target::cubin && target != Target::ltoir)
+    refuse_target(program, target, "cubin, ptx and ltoir");
   const std::vector<std::string> arguments = nvrtc_arguments(program.options, target);
   std::optional<NvrtcCompilation> compilation;
   const auto run = [&] {
@@ -76,14 +83,9 @@ void refuse_names(const ProgramResource& program, const CompileOptions& options)
                              ": name expressions are for CUDA C++; ask for the symbols themselves"));
 }
 
-[[noreturn]] void refuse_target(const ProgramResource& program, Target target, const char* possible) {
-  throw InvalidArgument(text("'", program.options.name, "' is ", program.type, ", which can't be compiled to ", target,
-                             ", only to ", possible));
-}
-
 Code compile_nvvm(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
-  if (target == Target::cubin) refuse_target(program, target, "ptx and ltoir");
+  if (target != Target::ptx && target != Target::ltoir) refuse_target(program, target, "ptx and ltoir");
   core::NvvmResult result =
       core::compile_nvvm(program, program.options.as_arguments(CompilerBackendType::nvvm, target));
   if (options.log) *options.log << result.log;
@@ -93,7 +95,7 @@ Code compile_nvvm(const ProgramResource& program, Target target, const CompileOp
 
 Code compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
-  if (target == Target::ltoir) refuse_target(program, target, "cubin and ptx");
+  if (target != Target::cubin && target != Target::ptx) refuse_target(program, target, "cubin and ptx");
   const std::vector<std::string> arguments = program.options.as_arguments(CompilerBackendType::nvjitlink, target);
   Code code{.type = target, .name = program.options.name, .bytes = program.source};
   if (target == Target::ptx) return code;
