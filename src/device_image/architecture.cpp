@@ -21,6 +21,8 @@ std::string real_name(Architecture architecture) { return named("sm_", architect
 
 std::string virtual_name(Architecture architecture) { return named("compute_", architecture); }
 
+std::string lto_name(Architecture architecture) { return named("lto_", architecture); }
+
 std::optional<Architecture> parse_architecture(std::string_view name) {
   for (const std::string_view prefix : {"sm_", "compute_", "lto_"}) {
     if (!name.starts_with(prefix)) continue;

@@ -14,9 +14,10 @@ struct Architecture {
   bool operator==(const Architecture&) const = default;
 };
 
-/// "sm_90a", as machine code is named, and "compute_90a", as PTX is.
+/// "sm_90a", as machine code is named; "compute_90a", as PTX is; and "lto_90a", as LTO-IR is.
 std::string real_name(Architecture architecture);
 std::string virtual_name(Architecture architecture);
+std::string lto_name(Architecture architecture);
 
 /// Reads "sm_90a", "compute_90a" and "lto_90a".
 std::optional<Architecture> parse_architecture(std::string_view name);

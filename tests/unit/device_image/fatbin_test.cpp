@@ -2,62 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include "device_image/fatbin_layout.hpp"
+#include "unit/device_image/images.hpp"
 
 namespace cuprum::device_image {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kPlain = 0x11;
+using tests::zstd;
 
-struct Entry {
-  std::uint16_t kind = 1;
-  std::uint64_t flags = kPlain;
-  std::string payload;
-  std::uint64_t decompressed = 0;
-};
-
-template <typename T>
-void put(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-// As NVIDIA's fatbinary lays it out, written without the code under test.
-std::string fatbin(const std::vector<Entry>& entries) {
-  std::string body;
-  for (const Entry& entry : entries) {
-    const std::size_t bytes = (entry.payload.size() + 7) / 8 * 8;
-    const auto compressed_bytes = static_cast<std::uint32_t>(entry.flags == kPlain ? 0 : entry.payload.size());
-    put<std::uint16_t>(body, entry.kind);
-    put<std::uint16_t>(body, 0x101);
-    put<std::uint32_t>(body, 64);
-    put<std::uint64_t>(body, bytes);
-    put<std::uint32_t>(body, compressed_bytes);
-    put<std::uint32_t>(body, 0);
-    put<std::uint32_t>(body, 0x00090000);
-    put<std::uint32_t>(body, 90);
-    put<std::uint64_t>(body, 0);
-    put<std::uint64_t>(body, entry.flags);
-    put<std::uint64_t>(body, 0);
-    put<std::uint64_t>(body, entry.decompressed);
-    body += entry.payload + std::string(bytes - entry.payload.size(), '\0');
-  }
-  std::string whole;
-  put<std::uint32_t>(whole, 0xba55ed50);
-  put<std::uint16_t>(whole, 1);
-  put<std::uint16_t>(whole, 16);
-  put<std::uint64_t>(whole, body.size());
-  return whole + body;
-}
-
-std::string zstd(const std::string& text) {
-  std::string out(ZSTD_compressBound(text.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 1));
-  return out;
-}
+std::string fatbin(const std::vector<tests::RawEntry>& entries) { return tests::raw_fatbin(entries); }
 
 std::vector<std::string> contents(const std::string& image) {
   std::vector<std::string> all;
@@ -85,9 +41,9 @@ TEST(Fatbin, HoldsPlainAndCompressedEntries) {
 }
 
 TEST(Fatbin, EntriesSayWhatTheyAre) {
-  const std::string image = fatbin({{.kind = 2, .flags = kPlain | 0x100000, .payload = ""},
-                                    {.kind = 1, .flags = kPlain | 0x200000},
-                                    {.kind = 8, .flags = kPlain | 0x10000}});
+  const std::string image = fatbin({{.kind = 2, .flags = 0x11 | 0x100000, .payload = ""},
+                                    {.kind = 1, .flags = 0x11 | 0x200000},
+                                    {.kind = 8, .flags = 0x11 | 0x10000}});
   const auto entries = read_fatbin(bytes_of(image));
   ASSERT_EQ(entries.size(), 3U);
   EXPECT_EQ(entries[0].kind, EntryKind::cubin);
