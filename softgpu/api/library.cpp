@@ -21,7 +21,8 @@ void load_library(CUlibrary* handle, const void* code, std::size_t size, CUjit_o
   require_pointer(handle);
   // All devices have the same compute capability.
   const unsigned capability = Driver::get().device(0).compute_capability();
-  auto library = Library::load(runtime::load_program(code, size, capability, JitOptions(count, options, values)));
+  auto library = Library::load(
+      runtime::load_program(code, size, capability, JitOptions(count, options, values, JitOptions::Use::load)));
   *handle = Driver::get().handles().libraries.add(library);
   library->set_handle(*handle);
 }

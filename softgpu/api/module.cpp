@@ -18,10 +18,9 @@ using runtime::kUnknownSize;
 using runtime::Link;
 using runtime::Module;
 
-void load_module(Context& context, CUmodule* handle, const void* image, std::size_t size,
-                 const JitOptions& options = {}) {
+void load_module(Context& context, CUmodule* handle, const void* image, std::size_t size, JitOptions options = {}) {
   require_pointer(handle);
-  auto program = runtime::load_program(image, size, context.device().compute_capability(), options);
+  auto program = runtime::load_program(image, size, context.device().compute_capability(), std::move(options));
   auto module = Module::load(context, std::move(program));
   *handle = Driver::get().handles().modules.add(module);
   module->set_handle(*handle);
@@ -31,8 +30,8 @@ std::shared_ptr<Module> find_module(CUmodule handle) {
   return find(Driver::get().handles().modules, handle, "not a module, or one that was unloaded");
 }
 
-void add_to_link(CUlinkState state, CUjitInputType type, const void* data, std::size_t size) {
-  find(Driver::get().handles().links, state, "not a link")->add(type, data, size);
+void add_to_link(CUlinkState state, CUjitInputType type, const void* data, std::size_t size, const char* name) {
+  find(Driver::get().handles().links, state, "not a link")->add(type, data, size, name);
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
   return call_in_context(__func__, [&](Context& context) {
-    load_module(context, module, image, kUnknownSize, JitOptions(count, options, values));
+    load_module(context, module, image, kUnknownSize, JitOptions(count, options, values, JitOptions::Use::load));
   });
 }
 
@@ -118,7 +117,8 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule modu
 CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
   return call_in_context(__func__, [&](const Context& context) {
     require_pointer(state);
-    auto link = std::make_shared<Link>(JitOptions(count, options, values), context.device().compute_capability());
+    auto link = std::make_shared<Link>(JitOptions(count, options, values, JitOptions::Use::link),
+                                       context.device().compute_capability());
     *state = Driver::get().handles().links.add(std::move(link));
   });
 }
@@ -126,19 +126,24 @@ CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values, CUli
   return cuLinkCreate_v2(count, options, values, state);
 }
 
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char*, unsigned,
-                          CUjit_option*, void**) {
-  return call_in_context(__func__, [&](Context&) { add_to_link(state, type, data, size); });
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
+                          unsigned count, CUjit_option* options, void** values) {
+  return call_in_context(__func__, [&](Context&) {
+    JitOptions(count, options, values, JitOptions::Use::link_input);  // for its checks
+    add_to_link(state, type, data, size, name);
+  });
 }
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
                        unsigned count, CUjit_option* options, void** values) {
   return cuLinkAddData_v2(state, type, data, size, name, count, options, values);
 }
 
-CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned, CUjit_option*, void**) {
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned count,
+                          CUjit_option* options, void** values) {
   return call_in_context(__func__, [&](Context&) {
+    JitOptions(count, options, values, JitOptions::Use::link_input);  // for its checks
     const std::string image = runtime::read_image_file(path);
-    add_to_link(state, type, image.data(), image.size());
+    add_to_link(state, type, image.data(), image.size(), path);
   });
 }
 CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned count, CUjit_option* options,
@@ -150,8 +155,8 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
   return call_in_context(__func__, [&](Context&) {
     require_pointer(image);
     const std::string& linked = find(Driver::get().handles().links, state, "not a link")->complete();
-    *image = const_cast<char*>(linked.c_str());
-    if (size != nullptr) *size = linked.size() + 1;
+    *image = const_cast<char*>(linked.data());
+    if (size != nullptr) *size = linked.size();
   });
 }
 

@@ -76,11 +76,8 @@ exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block) try {
   throw std::runtime_error("kernel " + impl_->program->kernels().at(kernel).name + ": " + error.what());
 }
 
-void* Image::function_address(std::string_view name) {
-  const std::vector<ptx::Function>& functions = impl_->program->module().functions;
-  for (std::size_t i = 0; i < functions.size(); ++i)
-    if (functions[i].name == name) return reinterpret_cast<void*>(lower::function_address(i));
-  throw std::runtime_error("the module has no function " + std::string(name));
+void* Image::function_address(std::uint32_t index_in_module) {
+  return reinterpret_cast<void*>(lower::function_address(index_in_module));
 }
 
 }  // namespace softgpu::jit

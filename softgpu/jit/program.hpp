@@ -61,7 +61,7 @@ class Image {
   exec::KernelCode code(std::size_t kernel_index, abi::Dim3 block);
 
   // The address of a device function as PTX code sees it, for initial values that hold one.
-  void* function_address(std::string_view name);
+  static void* function_address(std::uint32_t index_in_module);
 
   struct Impl;
 

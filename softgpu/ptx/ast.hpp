@@ -62,6 +62,7 @@ struct PredicatePair {                  // p|q, also d|p of shfl.sync
   std::uint32_t first = 0, second = 0;  // registers; kNoRegister for _
 };
 inline constexpr std::uint32_t kNoRegister = 0xffffffff;
+inline constexpr std::uint32_t kNoFunction = 0xffffffff;
 
 struct Operand {
   std::variant<Register, Immediate, Address, SpecialRegister, VectorOperand, PredicatePair, Sink> value;
@@ -119,6 +120,7 @@ struct Variable {
   std::vector<std::uint8_t> initial;  // empty: zero; else `size` bytes
   std::vector<Relocation> relocations;
   bool managed = false;
+  std::uint32_t part = 0;  // into Module::parts
   Location where;
 };
 
@@ -177,7 +179,9 @@ struct Function {
   std::uint32_t required_cluster[3] = {0, 0, 0};
   bool explicit_cluster = false;
   std::uint32_t max_cluster_rank = 0;
-  std::uint64_t parameter_bytes = 0;  // kernels: size of the parameter block
+  std::uint64_t parameter_bytes = 0;     // kernels: size of the parameter block
+  std::uint32_t alias_of = kNoFunction;  // .alias: another name of this function, which has the body
+  std::uint32_t part = 0;                // into Module::parts
   Location where;
 };
 
@@ -190,6 +194,7 @@ struct Module {
   std::uint32_t address_size = 64;
   std::vector<Variable> variables;  // .global, .const and module-scope .shared
   std::vector<Function> functions;  // one entry per name; a declaration is replaced by its definition
+  std::vector<std::string> parts;   // the names of the modules that were linked to this one; see link.hpp
 };
 
 }  // namespace softgpu::ptx

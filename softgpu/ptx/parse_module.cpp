@@ -6,6 +6,7 @@
 #include "softgpu/ptx/parse.hpp"
 #include "softgpu/ptx/parser.hpp"
 #include "softgpu/ptx/suggest.hpp"
+#include "softgpu/ptx/symbols.hpp"
 
 namespace softgpu::ptx {
 namespace {
@@ -54,7 +55,7 @@ bool Parser::parse() {
     parse_header();
     while (!reader_.at_end()) parse_module_statement_or_skip();
     resolve_relocations();
-    resolve_aliases();
+    resolve_aliases(module_);
   } catch (const StatementAbandoned&) {
     return false;
   } catch (const ModuleAbandoned&) {
@@ -219,27 +220,9 @@ void Parser::parse_alias() {
   reader_.expect(",", "between the alias and its function");
   const std::uint32_t target = function_named();
   reader_.expect(";", "behind the alias");
-  const auto further = aliases_.find(target);
-  aliases_[alias] = further == aliases_.end() ? target : further->second;
-}
-
-// Whatever names an alias names its function from here on.
-void Parser::resolve_aliases() {
-  const auto resolve = [this](Symbol& symbol) {
-    if (symbol.kind != Symbol::Kind::function) return;
-    if (const auto found = aliases_.find(symbol.index); found != aliases_.end()) symbol.index = found->second;
-  };
-  if (aliases_.empty()) return;
-  for (Variable& variable : module_.variables)
-    for (Relocation& relocation : variable.relocations) resolve(relocation.target);
-  for (Function& user : module_.functions)
-    for (Instruction& instruction : user.body) {
-      for (Operand& operand : instruction.operands)
-        if (auto* address = std::get_if<Address>(&operand.value))
-          if (auto* symbol = std::get_if<Symbol>(&address->base)) resolve(*symbol);
-      if (instruction.call)
-        if (auto* callee = std::get_if<Symbol>(&instruction.call->callee)) resolve(*callee);
-    }
+  const std::uint32_t further = module_.functions[target].alias_of;
+  const std::uint32_t final_target = further == kNoFunction ? target : further;
+  if (final_target != alias) module_.functions[alias].alias_of = final_target;
 }
 
 // Initial values may name what is declared further down.

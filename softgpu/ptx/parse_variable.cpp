@@ -157,6 +157,10 @@ void Parser::declare_variable(Variable variable, const Token& name) {
     reader_.fail(name.where,
                  "a variable in " + std::string(spelling(variable.space)) + " must be declared in a function");
   std::vector<Variable>& list = local ? function().variables : module_.variables;
+  const auto note_relocations = [&](std::uint32_t index) {
+    for (std::uint32_t i = 0; i < variable.relocations.size(); ++i)
+      pending_relocations_.push_back({local, function_index_, index, i, variable.where});
+  };
 
   // An .extern declaration and the definition are one variable.
   if (const Binding* earlier = scopes_.back().find(name.text);
@@ -166,14 +170,15 @@ void Parser::declare_variable(Variable variable, const Token& name) {
       if (known.space != variable.space || (known.size != variable.size && known.size != 0 && variable.size != 0))
         reader_.fail(name.where,
                      "'" + variable.name + "' was declared differently in line " + std::to_string(known.where.line));
-      if (known.linkage == Linkage::external) known = std::move(variable);
+      if (known.linkage != Linkage::external) return;
+      note_relocations(earlier->index);
+      known = std::move(variable);
       return;
     }
   }
   const auto index = static_cast<std::uint32_t>(list.size());
   declare(name.text, {local ? Binding::Kind::function_variable : Binding::Kind::module_variable, 1, index, name.where});
-  for (std::uint32_t i = 0; i < variable.relocations.size(); ++i)
-    pending_relocations_.push_back({local, function_index_, index, i, variable.where});
+  note_relocations(index);
   list.push_back(std::move(variable));
 }
 

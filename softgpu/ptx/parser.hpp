@@ -43,7 +43,6 @@ class Parser {
   void skip_file();
   void skip_location();
   void parse_alias();
-  void resolve_aliases();
   Linkage parse_linkage();
   void resolve_relocations();
 
@@ -134,13 +133,10 @@ class Parser {
   Function& function() { return module_.functions[function_index_]; }
   bool in_function() const { return scopes_.size() > 1; }
 
-  static constexpr std::uint32_t kNoFunction = 0xffffffff;
-
   Reader reader_;
   Module module_;
   std::vector<Scope> scopes_ = std::vector<Scope>(1);  // the module's first
   std::uint32_t function_index_ = kNoFunction;
-  std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // of functions
   std::vector<LabelUse> statement_label_uses_;
   std::unordered_map<std::string_view, InstructionForm> forms_;
   std::deque<std::string> joined_texts_;  // opcodes that were written with blanks inside

@@ -26,24 +26,33 @@ std::string name_of(const images::FatbinEntry& entry) {
   return entry.kind == EntryKind::ptx ? virtual_name(entry.architecture) : real_name(entry.architecture);
 }
 
+// PTX for all GPUs of a compute capability comes before PTX that only some of them run.
+bool is_better(images::Architecture a, images::Architecture b) {
+  return a.number != b.number ? a.number > b.number : a.variant == '\0' && b.variant != '\0';
+}
+
 // The newest PTX that the device can run.
-std::string ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
+std::vector<PtxPart> ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
   const images::FatbinEntry* best = nullptr;
   std::string found;
   const auto entries = images::read_fatbin(fatbin);
   for (const images::FatbinEntry& entry : entries) {
     found += (found.empty() ? "" : ", ") + name_of(entry);
     if (entry.kind != EntryKind::ptx || entry.architecture.number > compute_capability) continue;
-    if (best == nullptr || entry.architecture.number > best->architecture.number) best = &entry;
+    if (best == nullptr || is_better(entry.architecture, best->architecture)) best = &entry;
   }
   if (best == nullptr)
     throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, "softgpu runs PTX, and the fatbin holds none for " +
                                                     images::virtual_name({compute_capability}) +
                                                     " or older; it holds " + (found.empty() ? "nothing" : found));
-  return images::contents_of(*best);
+  std::vector<PtxPart> parts;
+  for (const images::FatbinEntry& entry : entries)
+    if (entry.kind == EntryKind::ptx && entry.architecture == best->architecture)
+      parts.push_back({std::string(entry.identifier), images::contents_of(entry)});
+  return parts;
 }
 
-std::string ptx_of_fatbin(const void* image, std::size_t size, unsigned compute_capability) try {
+std::vector<PtxPart> ptx_of_fatbin(const void* image, std::size_t size, unsigned compute_capability) try {
   const Bytes start = start_of(image, size);
   const bool whole = size != kUnknownSize && !images::starts_like_fatbin_wrapper(start);
   return ptx_of_fatbin(whole ? start : images::fatbin_at(image), compute_capability);
@@ -67,16 +76,27 @@ bool looks_like_text(std::string_view text) {
 
 }  // namespace
 
-std::string ptx_of(const void* image, std::size_t size, unsigned compute_capability) {
+std::vector<PtxPart> ptx_of(const void* image, std::size_t size, unsigned compute_capability) {
   require(image != nullptr && size != 0, CUDA_ERROR_INVALID_VALUE, "no image");
   const Bytes start = start_of(image, size);
   if (images::text_of(start).starts_with(kElfMagic))
     throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU,
                   "the image is machine code for a GPU (a cubin); softgpu runs PTX: compile to PTX, or to a fatbin "
                   "that holds it");
-  std::string text = is_fatbin(start) ? ptx_of_fatbin(image, size, compute_capability) : ptx_text(image, size);
-  if (!looks_like_text(text)) throw Failure(CUDA_ERROR_INVALID_IMAGE, "the image is neither PTX text nor a fatbin");
-  return text;
+  std::vector<PtxPart> parts = is_fatbin(start) ? ptx_of_fatbin(image, size, compute_capability)
+                                                : std::vector<PtxPart>{{"", ptx_text(image, size)}};
+  for (const PtxPart& part : parts)
+    if (!looks_like_text(part.text))
+      throw Failure(CUDA_ERROR_INVALID_IMAGE, "the image is neither PTX text nor a fatbin");
+  return parts;
+}
+
+std::string image_of(const std::vector<PtxPart>& parts, unsigned compute_capability) {
+  std::vector<images::FatbinImage> entries;
+  for (const PtxPart& part : parts)
+    entries.push_back(
+        {.kind = EntryKind::ptx, .architecture = {compute_capability}, .contents = part.text, .identifier = part.name});
+  return images::write_fatbin(entries);
 }
 
 }  // namespace softgpu::runtime

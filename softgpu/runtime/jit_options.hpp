@@ -1,32 +1,71 @@
-// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*: of these, the log buffers matter to softgpu; the
-// rest is advice to a compiler for GPUs.
+// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*. The logs and the time matter to softgpu; the rest
+// is advice to a compiler for GPUs, which is checked and then left alone.
 #pragma once
 
 #include <cuda.h>
 
-#include <span>
+#include <chrono>
+#include <string>
 #include <string_view>
+
+#include "softgpu/runtime/error.hpp"
 
 namespace softgpu::runtime {
 
 class JitOptions {
  public:
-  JitOptions() = default;
-  // Throws CUDA_ERROR_INVALID_VALUE for options that don't exist. The arrays must outlive the object.
-  JitOptions(unsigned count, CUjit_option* options, void** values);
+  // What the options are for: loading, a link as a whole, one input of a link. Not all make sense everywhere.
+  enum class Use : unsigned { load = 1, link = 2, link_input = 4 };
 
-  // Write the log, as much as fits with a null character behind it, and how many bytes that took.
-  void write_error_log(std::string_view text) const { write(error_, text); }
-  void write_info_log(std::string_view text) const { write(info_, text); }
+  JitOptions() = default;
+  // Throws CUDA_ERROR_INVALID_VALUE for options that don't exist, values that are none, and combinations that CUDA
+  // excludes, and CUDA_ERROR_NOT_SUPPORTED for what would change the result. The arrays must outlive the object.
+  JitOptions(unsigned count, CUjit_option* options, void** values, Use use);
+
+  bool verbose() const { return verbose_; }
+
+  // For the information log.
+  void inform(std::string_view text) { info_.add(text); }
+
+  // `work()`, with its time measured and the message of a Failure put into the error log. Of several reports, as for
+  // the inputs of a link, the logs follow each other and the times add up.
+  template <typename Work>
+  auto report(Work&& work) {
+    const Clock::time_point start = Clock::now();
+    const Writing writing{*this, start};
+    try {
+      return work();
+    } catch (const Failure& failure) {
+      error_.add(failure.what());
+      throw;
+    }
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Log {
     char* buffer = nullptr;
     void** size = nullptr;  // the option's value: room on input, bytes written on output
+    std::size_t room = 0;
+    std::string text;
+
+    void add(std::string_view lines);
+    void write() const;
   };
-  static void write(const Log& log, std::string_view text);
+  struct Writing {
+    JitOptions& options;
+    Clock::time_point start;
+    ~Writing() { options.write(start); }
+  };
+
+  void take(CUjit_option option, void** value);
+  void write(Clock::time_point start);
 
   Log error_, info_;
+  bool verbose_ = false;
+  void** time_ = nullptr;  // the option's value: a float, in milliseconds
+  Clock::duration spent_{};
 };
 
 }  // namespace softgpu::runtime

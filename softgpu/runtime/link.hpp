@@ -1,28 +1,38 @@
-// cuLink*: collects PTX and hands it to the module loader. softgpu links one PTX input; there is nothing to combine it
-// with.
+// cuLink*: PTX modules to an image that holds them all and is known to fit together. Loading it links them once more.
 #pragma once
 
 #include <cuda.h>
 
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "softgpu/runtime/jit_options.hpp"
+#include "softgpu/runtime/program_builder.hpp"
 
 namespace softgpu::runtime {
 
+// Thread-safe.
 class Link {
  public:
   // The options' arrays must stay valid until the link is destroyed, as the driver API says.
-  Link(JitOptions options, unsigned compute_capability) : options_(options), compute_capability_(compute_capability) {}
+  Link(JitOptions options, unsigned compute_capability);
 
-  void add(CUjitInputType type, const void* data, std::size_t size);
-  // The image to load; owned by this object, with a null character behind it.
+  // What the input is, its first bytes say; the type only where a GPU's linker would treat it differently. `name` is
+  // for messages and may be null. What is wrong goes to the error log and into the Failure; the input has no effect
+  // then.
+  void add(CUjitInputType type, const void* data, std::size_t size, const char* name);
+
+  // The image to load; owned by this object. Nothing can be added afterwards.
   const std::string& complete();
 
  private:
+  std::mutex mutex_;
   JitOptions options_;
   const unsigned compute_capability_;
-  std::string ptx_;
+  ProgramBuilder builder_;
+  std::size_t inputs_ = 0;
+  std::string image_;
 };
 
 }  // namespace softgpu::runtime

@@ -11,8 +11,10 @@
 namespace softgpu::runtime {
 namespace {
 
+// What is declared only, nobody uses: that was checked when the program was made.
 bool in_device_memory(const ptx::Variable& variable) {
-  return variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
+  return (variable.space == ptx::Space::global || variable.space == ptx::Space::const_) &&
+         variable.linkage != ptx::Linkage::external;
 }
 
 // The driver aligns every variable so that any vector access to it is.
@@ -49,9 +51,6 @@ void Module::place_variables() {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const ptx::Variable& variable = variables[i];
     if (!in_device_memory(variable)) continue;
-    if (variable.linkage == ptx::Linkage::external)
-      throw Failure(CUDA_ERROR_INVALID_PTX,
-                    "the variable '" + variable.name + "' is declared .extern and defined nowhere");
     offsets[i] = memory::round_up(block_bytes_, std::max<std::size_t>(kVariableAlignment, variable.alignment));
     block_bytes_ = offsets[i] + std::max<std::size_t>(variable.size, 1);
   }
@@ -80,7 +79,7 @@ void Module::initialize_variables() {
     if (!variable.initial.empty()) std::memcpy(base, variable.initial.data(), variable.initial.size());
     for (const ptx::Relocation& relocation : variable.relocations) {
       const ptx::Symbol& target = relocation.target;
-      const void* address = target.kind == ptx::Symbol::Kind::function ? image_->function_address(target.name)
+      const void* address = target.kind == ptx::Symbol::Kind::function ? jit::Image::function_address(target.index)
                                                                        : addresses_.at(target.index);
       const auto value = reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uint64_t>(relocation.addend);
       std::memcpy(base + relocation.offset, &value, sizeof value);

@@ -87,13 +87,6 @@ TEST(Image, BadAccessOfAKernelIsAnOutcome) {
             exec::Outcome::illegal_address);
 }
 
-TEST(Image, FunctionAddressesAreThoseThatCodeSees) {
-  const auto program = program_of(".visible .func twice() { ret; }\n.visible .func thrice() { ret; }\n");
-  Image image(program, {});
-  EXPECT_EQ(image.function_address("thrice"), reinterpret_cast<void*>(lower::function_address(1)));
-  EXPECT_THROW(image.function_address("once"), std::runtime_error);
-}
-
 TEST(Shape, SaysWhatIsKnownOfABlock) {
   EXPECT_EQ(shape_of({64}, 16), abi::Shape::rows);
   EXPECT_EQ(shape_of({16, 5, 3}, 16), abi::Shape::rows);

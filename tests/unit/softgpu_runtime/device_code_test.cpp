@@ -18,8 +18,14 @@ FatbinImage ptx_for(unsigned architecture, std::string_view text) {
 
 FatbinImage machine_code() { return {.kind = EntryKind::cubin, .architecture = {90}, .contents = "machine code"}; }
 
+// The text of the only part.
+std::string ptx(const void* image, std::size_t size, unsigned capability = 90) {
+  const std::vector<PtxPart> parts = ptx_of(image, size, capability);
+  EXPECT_EQ(parts.size(), 1u);
+  return parts.front().text;
+}
 std::string ptx(const std::string& image, unsigned capability = 90) {
-  return ptx_of(image.data(), image.size(), capability);
+  return ptx(image.data(), image.size(), capability);
 }
 
 CUresult refusal_of(const std::string& image, unsigned capability = 90) {
@@ -40,6 +46,31 @@ TEST(DeviceCode, NewestPtxForTheDeviceIsTaken) {
   EXPECT_EQ(ptx(image, 120), "hundred");
 }
 
+TEST(DeviceCode, PtxForAllGpusOfACapabilityComesFirst) {
+  FatbinImage specific = ptx_for(90, "ninety-a");
+  specific.architecture.variant = 'a';
+  EXPECT_EQ(ptx(write_fatbin({specific, ptx_for(90, "ninety"), ptx_for(80, "eighty")})), "ninety");
+  EXPECT_EQ(ptx(write_fatbin({ptx_for(80, "eighty"), specific})), "ninety-a");
+}
+
+TEST(DeviceCode, SeveralModulesForOneArchitectureBelongTogether) {
+  const std::string image = write_fatbin({ptx_for(80, "old"), ptx_for(90, "one"), machine_code(), ptx_for(90, "two")});
+  const std::vector<PtxPart> parts = ptx_of(image.data(), image.size(), 90);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].text, "one");
+  EXPECT_EQ(parts[1].text, "two");
+}
+
+TEST(DeviceCode, ImageKeepsModulesAndTheirNames) {
+  const std::string image = image_of({{"a.ptx", "one"}, {"", "two"}}, 75);
+  const std::vector<PtxPart> parts = ptx_of(image.data(), image.size(), 90);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].name, "a.ptx");
+  EXPECT_EQ(parts[0].text, "one");
+  EXPECT_EQ(parts[1].name, "");
+  EXPECT_EQ(refusal_of(image, 70), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
 TEST(DeviceCode, MachineCodeAloneIsRefused) {
   EXPECT_EQ(refusal_of(write_fatbin({machine_code()})), CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(refusal_of(write_fatbin({ptx_for(100, "hundred")})), CUDA_ERROR_NO_BINARY_FOR_GPU);
@@ -54,7 +85,7 @@ TEST(DeviceCode, TruncatedFatbinIsRefused) {
 
 TEST(DeviceCode, FatbinOfUnknownSizeEndsWhereItsHeaderSays) {
   const std::string image = write_fatbin({ptx_for(90, "ninety")}) + "and more";
-  EXPECT_EQ(ptx_of(image.data(), kUnknownSize, 90), "ninety");
+  EXPECT_EQ(ptx(image.data(), kUnknownSize), "ninety");
 }
 
 TEST(DeviceCode, ProgramsPointToTheirFatbin) {
@@ -64,13 +95,13 @@ TEST(DeviceCode, ProgramsPointToTheirFatbin) {
     const void* fatbin;
     const void* unused = nullptr;
   } wrapper{.fatbin = inner.data()};
-  EXPECT_EQ(ptx_of(&wrapper, kUnknownSize, 90), "text");
+  EXPECT_EQ(ptx(&wrapper, kUnknownSize), "text");
 }
 
 TEST(DeviceCode, TextEndsAtItsNullCharacterOrItsSize) {
-  EXPECT_EQ(ptx_of("text", kUnknownSize, 90), "text");
-  EXPECT_EQ(ptx_of("text and more", 4, 90), "text");
-  EXPECT_EQ(ptx_of("text\0more", 9, 90), "text");
+  EXPECT_EQ(ptx("text", kUnknownSize), "text");
+  EXPECT_EQ(ptx("text and more", 4), "text");
+  EXPECT_EQ(ptx("text\0more", 9), "text");
 }
 
 TEST(DeviceCode, GarbageIsRefused) {

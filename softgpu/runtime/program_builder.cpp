@@ -1,0 +1,132 @@
+#include "softgpu/runtime/program_builder.hpp"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "softgpu/ptx/parse.hpp"
+#include "softgpu/ptx/symbols.hpp"
+#include "softgpu/runtime/error.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+CUresult code_of(ptx::Diagnostic::Cause cause) {
+  switch (cause) {
+    case ptx::Diagnostic::Cause::invalid: return CUDA_ERROR_INVALID_PTX;
+    case ptx::Diagnostic::Cause::unsupported: return CUDA_ERROR_NOT_SUPPORTED;
+    case ptx::Diagnostic::Cause::version: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  }
+  return CUDA_ERROR_INVALID_PTX;
+}
+
+[[noreturn]] void refuse(const std::vector<ptx::Diagnostic>& diagnostics, const std::string& name) {
+  CUresult code = CUDA_ERROR_INVALID_PTX;
+  std::string log;
+  for (auto diagnostic = diagnostics.rbegin(); diagnostic != diagnostics.rend(); ++diagnostic) {
+    log.insert(0, (name.empty() ? "" : name + ", ") + ptx::to_string(*diagnostic) + "\n");
+    if (diagnostic->severity == ptx::Diagnostic::Severity::error) code = code_of(diagnostic->cause);
+  }
+  throw Failure(code, log);
+}
+
+// PTX for a newer GPU than the device is refused. That for one architecture alone (sm_90a) or for a family (sm_100f)
+// runs on no other; softgpu checks the number and leaves it to the parser to refuse what only such a GPU can do.
+void check_target(const ptx::Module& module, unsigned compute_capability) {
+  if (module.compute_capability <= compute_capability) return;
+  throw Failure(CUDA_ERROR_INVALID_PTX, "the PTX is for " + module.target + " but the device has compute capability " +
+                                            std::to_string(compute_capability / 10) + "." +
+                                            std::to_string(compute_capability % 10) +
+                                            "; compile for an older architecture or set SOFTGPU_COMPUTE_CAPABILITY");
+}
+
+// In the linker's words: one line for each.
+std::string log_of(const std::vector<std::string>& errors) {
+  std::string log;
+  for (const std::string& error : errors) log += "error   : " + error + "\n";
+  return log;
+}
+
+// Unsized .extern .shared arrays are the dynamic shared memory, which nobody defines.
+bool is_undefined(const ptx::Variable& variable) {
+  return variable.linkage == ptx::Linkage::external && variable.space != ptx::Space::shared;
+}
+
+// Variables that are used and defined nowhere.
+std::set<std::uint32_t> undefined_variables(const ptx::Module& module) {
+  std::set<std::uint32_t> undefined;
+  const auto note = [&](const ptx::Symbol& symbol) {
+    if (symbol.kind == ptx::Symbol::Kind::module_variable && is_undefined(module.variables[symbol.index]))
+      undefined.insert(symbol.index);
+  };
+  for (const ptx::Function& function : module.functions) for_each_symbol_of_function(function, note);
+  for (const ptx::Variable& variable : module.variables) for_each_symbol_of_variable(variable, note);
+  return undefined;
+}
+
+std::set<std::string_view> undefined_functions(const jit::Program& program) {
+  std::set<std::string_view> undefined;
+  for (const jit::KernelFacts& kernel : program.kernels())
+    undefined.insert(kernel.missing_functions.begin(), kernel.missing_functions.end());
+  return undefined;
+}
+
+void check_symbols(const jit::Program& program, CUresult code) {
+  const ptx::Module& module = program.module();
+  std::vector<std::string> errors;
+  const auto note = [&](const auto& symbol) {
+    const std::string& part = module.parts[symbol.part];
+    errors.push_back("Undefined reference to '" + symbol.name + "'" + (part.empty() ? "" : " in '" + part + "'") +
+                     "; it is declared, but in no module that is linked is it defined");
+  };
+  const std::set<std::string_view> functions = undefined_functions(program);
+  for (const ptx::Function& function : module.functions)
+    if (!function.is_definition && functions.contains(function.name)) note(function);
+  for (const std::uint32_t index : undefined_variables(module)) note(module.variables[index]);
+  if (!errors.empty()) throw Failure(code, log_of(errors));
+}
+
+// What the cached machine code depends on.
+std::string text_of(const std::vector<PtxPart>& parts) {
+  std::string all = parts.front().text;
+  for (std::size_t i = 1; i < parts.size(); ++i) all.append(1, '\0').append(parts[i].text);
+  return all;
+}
+
+}  // namespace
+
+ptx::Module ProgramBuilder::parse(const PtxPart& part) const {
+  ptx::ParseResult result = ptx::parse(part.text);
+  if (!result.module) refuse(result.diagnostics, part.name);
+  check_target(*result.module, compute_capability_);
+  return *std::move(result.module);
+}
+
+void ProgramBuilder::add(ptx::Module module, PtxPart part) {
+  const std::vector<std::string> errors = linker_.add(std::move(module), part.name);
+  if (!errors.empty()) throw Failure(CUDA_ERROR_INVALID_SOURCE, log_of(errors));
+  parts_.push_back(std::move(part));
+}
+
+void ProgramBuilder::add(PtxPart part) {
+  ptx::Module module = parse(part);
+  add(std::move(module), std::move(part));
+}
+
+std::shared_ptr<const jit::Program> ProgramBuilder::finish(CUresult undefined) && {
+  auto program = std::make_shared<const jit::Program>(std::move(linker_).finish(), text_of(parts_));
+  check_symbols(*program, undefined);
+  return program;
+}
+
+std::string resource_usage(const jit::Program& program) {
+  std::string log;
+  for (const jit::KernelFacts& kernel : program.kernels())
+    log += "info    : Function properties for '" + kernel.name + "':\ninfo    : used " +
+           std::to_string(kernel.registers) + " registers, " + std::to_string(kernel.static_shared_bytes) +
+           " bytes smem, " + std::to_string(kernel.local_bytes) + " bytes lmem, " + std::to_string(kernel.param_bytes) +
+           " bytes of parameters\n";
+  return log;
+}
+
+}  // namespace softgpu::runtime
