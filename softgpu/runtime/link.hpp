@@ -12,6 +12,8 @@
 
 namespace softgpu::runtime {
 
+struct LinkInput;
+
 // Thread-safe.
 class Link {
  public:
@@ -27,11 +29,20 @@ class Link {
   const std::string& complete();
 
  private:
+  struct Member {
+    ptx::Module module;
+    PtxPart part;
+  };
+  void keep_archive(LinkInput archive);
+  void add_wanted_members();
+
   std::mutex mutex_;
   JitOptions options_;
   const unsigned compute_capability_;
   ProgramBuilder builder_;
+  std::vector<Member> archived_;
   std::size_t inputs_ = 0;
+  bool finished_ = false;
   std::string image_;
 };
 

@@ -76,8 +76,8 @@ void check_symbols(const jit::Program& program, CUresult code) {
   std::vector<std::string> errors;
   const auto note = [&](const auto& symbol) {
     const std::string& part = module.parts[symbol.part];
-    errors.push_back("Undefined reference to '" + symbol.name + "'" + (part.empty() ? "" : " in '" + part + "'") +
-                     "; it is declared, but in no module that is linked is it defined");
+    errors.push_back("Undefined reference to '" + symbol.name + "'" +
+                     (part.empty() ? "; link the module that defines it" : " in '" + part + "'"));
   };
   const std::set<std::string_view> functions = undefined_functions(program);
   for (const ptx::Function& function : module.functions)
