@@ -1,12 +1,25 @@
 // Managed memory: one address for the host and the device, and telling the driver where it will be used.
 #include <algorithm>
 #include <cuprum/cuprum.hpp>
+#include <cuprum/driver.hpp>
 
 #include "check.hpp"
 
 using namespace cuprum;
 
 namespace {
+
+// Managed memory from outside of Cuprum: drivers take advice for it, but not all of them for memory of a pool.
+struct ManagedAllocation {
+  explicit ManagedAllocation(std::size_t size) {
+    driver::call<&driver::Api::cuMemAllocManaged>(&pointer, size, static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL));
+  }
+  ~ManagedAllocation() { driver::try_call<&driver::Api::cuMemFree>(pointer); }
+  ManagedAllocation(const ManagedAllocation&) = delete;
+  ManagedAllocation& operator=(const ManagedAllocation&) = delete;
+
+  DevicePointer pointer = 0;
+};
 
 void managed_memory() {
   Device device;
@@ -35,17 +48,20 @@ void managed_memory() {
   check(std::ranges::all_of(values, [](int value) { return value == 144; }), "all numbers are squared");
 
   std::cout << "Advice: where the memory should be and who uses it\n";
-  data.set_preferred_location(device);
-  data.accessed_by().add(Host());
-  data.set_read_mostly(true);
-  check(data.preferred_location() == Location(device), "it prefers the device");
-  check(data.accessed_by().contains(Host()), "it stays mapped for the host");
-  check(data.read_mostly(), "it is mostly read");
-  std::cout << "  accessed by " << data.accessed_by() << '\n';
-  data.set_preferred_location(std::nullopt);
-  data.set_accessed_by({});
-  data.set_read_mostly(false);
-  check(!data.preferred_location() && data.accessed_by().empty() && !data.read_mostly(), "advice can be withdrawn");
+  const auto memory = std::make_shared<ManagedAllocation>(count * sizeof(int));
+  ManagedBuffer advised = ManagedBuffer::from_handle(memory->pointer, count * sizeof(int), memory);
+  advised.set_preferred_location(device);
+  advised.accessed_by().add(Host());
+  advised.set_read_mostly(true);
+  check(advised.preferred_location() == Location(device), "it prefers the device");
+  check(advised.accessed_by().contains(Host()), "it stays mapped for the host");
+  check(advised.read_mostly(), "it is mostly read");
+  std::cout << "  accessed by " << advised.accessed_by() << '\n';
+  advised.set_preferred_location(std::nullopt);
+  advised.set_accessed_by({});
+  advised.set_read_mostly(false);
+  check(!advised.preferred_location() && advised.accessed_by().empty() && !advised.read_mostly(),
+        "advice can be withdrawn");
 
   std::cout << "Contents that are not needed any more need not be moved\n";
   data.discard_prefetch(device, stream);

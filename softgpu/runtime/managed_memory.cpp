@@ -13,9 +13,9 @@ namespace {
 
 ManagedPages& pages() { return Driver::get().managed_pages(); }
 
-enum class Owner { driver, program };
+enum class Owner { allocation, pool, program };
 
-// Whose memory it is: managed, or the program's own.
+// Whose memory it is: managed, by itself or from a pool, or the program's own.
 Owner check(MemoryRange range) {
   Driver& driver = Driver::get();
   require(range.first != 0 && range.bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
@@ -27,7 +27,7 @@ Owner check(MemoryRange range) {
   }
   require(extent->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
   require(range.bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than its allocation");
-  return Owner::driver;
+  return extent->pooled ? Owner::pool : Owner::allocation;
 }
 
 void set_accessed_by(PageAdvice& page, const CUmemLocation& location, bool value) {
@@ -135,13 +135,16 @@ void advise(MemoryRange range, CUmem_advise advice, const CUmemLocation& locatio
   const auto* row = std::find_if(kAdvice.begin(), kAdvice.end(), [&](const Advice& a) { return a.which == advice; });
   require(row != kAdvice.end(), CUDA_ERROR_INVALID_VALUE, "no such advice");
   const CUmemLocation checked = advised_location(location, row->where);
-  if (check(range) == Owner::program) return;
+  const Owner owner = check(range);
+  if (owner == Owner::program) return;
+  // As NVIDIA's driver 580 does: a pool's memory is where its properties say.
+  require(owner != Owner::pool, CUDA_ERROR_NOT_SUPPORTED, "memory of a managed pool takes no advice");
   pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { row->apply(page, checked); });
 }
 
 void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute attribute, MemoryRange range) {
   require(data != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer for a result");
-  require(check(range) == Owner::driver, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+  require(check(range) != Owner::program, CUDA_ERROR_INVALID_VALUE, "not managed memory");
   const PageAdvice page = common_advice(range);
   if (attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) return write_processors(page, data, bytes);
   for (const RangeAttribute& row : kRangeAttributes) {
@@ -157,7 +160,7 @@ void prefetch(Stream& stream, std::span<const Prefetch> batch) {
   for (const Prefetch& one : batch) {
     const MemoryRange range = one.range;
     const CUmemLocation checked = checked_location(one.location);
-    const bool ours = check(range) == Owner::driver;
+    const bool ours = check(range) != Owner::program;
     // What is reported is what was asked for last, wherever the stream is.
     if (ours)
       pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { page.last_prefetch = checked; });
@@ -170,7 +173,7 @@ void prefetch(Stream& stream, std::span<const Prefetch> batch) {
 void discard(Stream& stream, std::span<const MemoryRange> batch) {
   std::vector<MemoryRange> ours;
   for (const MemoryRange& range : batch)
-    if (check(range) == Owner::driver) ours.push_back(range);
+    if (check(range) != Owner::program) ours.push_back(range);
   enqueue_work(stream, 0, [ours = std::move(ours)] {
     for (const MemoryRange& range : ours) memory::discard_pages(to_pointer(range.first), range.bytes);
   });

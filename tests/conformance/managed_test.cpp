@@ -288,6 +288,23 @@ TEST_F(Managed, SeveralAttributesAtOnce) {
   EXPECT_EQ(accessed[1], CU_DEVICE_INVALID);
 }
 
+TEST_F(Managed, MemoryOfAPoolTakesNoAdvice) {
+  const CUmemLocation nowhere = location(CU_MEM_LOCATION_TYPE_NONE);
+  CUmemoryPool pool = nullptr;
+  if (CU(cuMemGetDefaultMemPool)(&pool, const_cast<CUmemLocation*>(&nowhere), CU_MEM_ALLOCATION_TYPE_MANAGED) !=
+      CUDA_SUCCESS)
+    GTEST_SKIP() << "no pool of managed memory";
+  const TestStream stream;
+  CUdeviceptr pooled = 0;
+  ASSERT_SUCCESS(CU(cuMemAllocFromPoolAsync)(&pooled, kBytes, pool, stream.get()));
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  for (const CUmem_advise advice : {CU_MEM_ADVISE_SET_READ_MOSTLY, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                                    CU_MEM_ADVISE_SET_ACCESSED_BY, CU_MEM_ADVISE_UNSET_ACCESSED_BY})
+    EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_SUPPORTED, CU(cuMemAdvise)(pooled, kBytes, advice, device())) << advice;
+  EXPECT_SUCCESS(CU(cuMemPrefetchAsync)(pooled, kBytes, kHost, 0, stream.get()));
+  EXPECT_SUCCESS(CU(cuMemFreeAsync)(pooled, stream.get()));
+}
+
 TEST_F(Managed, AttributesHaveTheirSizes) {
   long long value = 0;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
