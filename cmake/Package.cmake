@@ -12,6 +12,11 @@ if(TARGET softgpu)
   install(TARGETS softgpu LIBRARY DESTINATION ${_softgpu_dir})
 endif()
 
+if(TARGET cuprum_command)
+  install(TARGETS cuprum_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/man/cuprum.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+
 install(EXPORT cuprum-targets NAMESPACE cuprum:: DESTINATION ${_package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cuprum-config.cmake.in ${PROJECT_BINARY_DIR}/cuprum-config.cmake
   INSTALL_DESTINATION ${_package_dir}

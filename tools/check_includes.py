@@ -31,6 +31,7 @@ BUILT_ON = {
     "examples": ["include/cuprum"],
     "bench": ["include/cuprum"],
     "python": ["include/cuprum"],
+    "tools/cuprum": ["include/cuprum"],
 }
 
 # Headers of others, by the start of their name, and the folders that may include them.
@@ -42,6 +43,7 @@ FOREIGN = {
     "cudaProfiler": ["src/driver_abi", "src/driver", "softgpu/api"],
     "cuda_runtime": [],
     "dlpack/": ["src/core"],
+    "nlohmann/": ["tools/cuprum"],
     "nvrtc.h": ["src/toolchain"],
     "nvJitLink.h": ["src/toolchain"],
     "nvvm.h": ["src/toolchain"],

@@ -9,7 +9,7 @@ case ${1:-} in
   *) sed -n 's/^# usage/usage/p' "$0" >&2; exit 1 ;;
 esac
 folders=()
-for folder in include src softgpu examples bench tests python; do
+for folder in include src softgpu tools examples bench tests python; do
   [[ -d $folder ]] && folders+=("$folder")
 done
 find "${folders[@]}" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp' \) -print0 |

@@ -12,6 +12,7 @@ use_toolkit=yes # --no-toolkit makes it "no"
 debian_packages=(
   g++ cmake ninja-build pkg-config     # building
   llvm-19-dev libzstd-dev zlib1g-dev   # softgpu's compiler; LLVM's CMake files ask for the other two
+  nlohmann-json3-dev                   # the cuprum command
   libgtest-dev libgmock-dev            # tests
   clang-format-19                      # a test that the sources are formatted
   python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI

@@ -32,4 +32,8 @@ struct Info {
 /// The driver in use; chooses and opens one if none is yet. Throws NotSupported when there is none to open.
 CUPRUM_API Info info();
 
+/// The file that Choice::softgpu opens, whether or not it is there: put its folder into another program's
+/// LD_LIBRARY_PATH to have that run on softgpu, too.
+CUPRUM_API std::string softgpu_path();
+
 }  // namespace cuprum::driver

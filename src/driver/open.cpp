@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* softgpu_below_our_folder = "cuprum/softgpu/libcuda.so.1";
 
-fs::path softgpu_path() {
-  if (auto path = support::environment("CUPRUM_SOFTGPU_PATH")) {
-    return fs::is_directory(*path) ? fs::path(*path) / "libcuda.so.1" : fs::path(*path);
-  }
-  return fs::path(support::folder_of_code(reinterpret_cast<const void*>(&softgpu_path))) / softgpu_below_our_folder;
-}
-
 // The loader can be made to find softgpu under the name libcuda.so.1 (LD_LIBRARY_PATH, or because it is already open in
 // this process), which is how other programs use it. That is not NVIDIA's driver.
 bool is_softgpu(const std::string& path) {
@@ -63,12 +56,12 @@ OpenDriver open_nvidia(const char* advice) {
 }
 
 OpenDriver open_softgpu() {
-  const fs::path path = softgpu_path();
+  const std::string path = softgpu_path();
   if (!fs::exists(path)) {
-    throw NotSupported(text("softgpu is not installed: there is no ", path.string(),
+    throw NotSupported(text("softgpu is not installed: there is no ", path,
                             ". Build Cuprum with -DCUPRUM_SOFTGPU=ON, or set CUPRUM_SOFTGPU_PATH to its libcuda.so.1"));
   }
-  SharedLibrary library = SharedLibrary::open(path.string());
+  SharedLibrary library = SharedLibrary::open(path);
   if (!library) throw NotSupported(text("softgpu can't be opened: ", library.error()));
   return initialise(Choice::softgpu, library);
 }
@@ -108,6 +101,14 @@ OpenDriver open_automatically() {
 }
 
 }  // namespace
+
+std::string softgpu_path() {
+  if (auto path = support::environment("CUPRUM_SOFTGPU_PATH")) {
+    return fs::is_directory(*path) ? (fs::path(*path) / "libcuda.so.1").string() : *path;
+  }
+  const fs::path folder = support::folder_of_code(reinterpret_cast<const void*>(&open_softgpu));
+  return (folder / softgpu_below_our_folder).string();
+}
 
 Choice parse_choice(std::string_view word) {
   if (word == "auto") return Choice::automatic;
