@@ -181,9 +181,7 @@ void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Strea
 
 void PoolMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
   if (sharing_ && sharing_->is_mapped()) return sharing_->imports().let_go(pointer, *stream);
-  if (ContextGuard guard(stream->context(), std::nothrow); guard.entered()) {
-    driver::release<&Api::cuMemFreeAsync>(pointer, stream->handle);
-  }
+  core::queue_release<&Api::cuMemFreeAsync>(*stream, pointer, stream->handle);
 }
 
 bool PoolMemory::is_host_accessible() const { return place_.is_managed() || !place_.device(); }

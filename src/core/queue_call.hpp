@@ -4,6 +4,7 @@
 #include "core/context.hpp"
 #include "core/default_streams.hpp"
 #include "core/resources.hpp"
+#include "driver/release.hpp"
 
 namespace cuprum::core {
 
@@ -32,6 +33,23 @@ void queue_work(const detail::StreamResource& stream, driver::Doing<Describe> do
   const CUresult result = queue_call(stream, [&](const Context&) { return driver::try_call<Entry>(arguments...); });
   if (result != CUDA_SUCCESS) [[unlikely]]
     driver::detail::raise(result, (driver::api().*Entry).index, doing.describe());
+}
+
+/// The same for destructors, which give something back in the order of the stream: fails without a word when the
+/// stream's context is gone, and with it everything that was to be released, else through the log.
+template <auto Entry, typename... Arguments>
+void queue_release(const detail::StreamResource& stream, Arguments... arguments) noexcept {
+  if (stream.context().is_fixed() && !is_default_stream(stream.handle)) [[likely]] {
+    const driver::Released first = driver::try_release<Entry>(arguments...);
+    if (first) [[likely]]
+      return;
+    ContextGuard guard(stream.context(), std::nothrow);
+    if (!guard.entered()) return;
+    if (!guard.changed_context()) return first.log();
+    driver::release<Entry>(arguments...);
+  } else if (ContextGuard guard(stream.context(), std::nothrow); guard.entered()) {
+    driver::release<Entry>(arguments...);
+  }
 }
 
 }  // namespace cuprum::core
