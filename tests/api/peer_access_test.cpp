@@ -4,6 +4,7 @@
 
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
+#include "api/foreign_managed.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -224,8 +225,8 @@ TEST_F(PeerAccessMultiDeviceTest, EachDeviceHasMemoryOfItsOwn) {
 }
 
 TEST_F(PeerAccessMultiDeviceTest, ManagedMemoryIsAccessedByEveryDevice) {
-  Stream stream = device.create_stream();
-  ManagedBuffer buffer = ManagedMemoryResource().allocate(400, stream);
+  auto memory = std::make_shared<ForeignManaged>(400);  // memory of a pool takes no advice
+  ManagedBuffer buffer = ManagedBuffer::from_handle(memory->pointer, 400, memory);
   buffer.set_accessed_by({device, *one, *two});
   EXPECT_EQ(buffer.accessed_by().size(), 3u);
   buffer.accessed_by().discard(*one);
