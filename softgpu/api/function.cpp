@@ -3,6 +3,7 @@
 
 #include "softgpu/api/functions.hpp"
 #include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -25,6 +26,19 @@ CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
   });
 }
 
+runtime::KernelOnDevice on_device(const Function& function, const Module& module) {
+  return {function.facts(), module.program().module(), module.context().device().profile()};
+}
+
+// What CUDA knows of a function only once it is loaded.
+void require_loaded(const Function& function, CUfunction_attribute attribute) {
+  const bool needs_loading = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ||
+                             attribute == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES ||
+                             attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  require(!needs_loading || function.is_loaded(), CUDA_ERROR_FUNCTION_NOT_LOADED,
+          "an enumerated function, which is not loaded; cuFuncLoad does that");
+}
+
 }  // namespace
 
 std::shared_ptr<Function> find_function(CUfunction handle, Context& context) {
@@ -42,6 +56,18 @@ void give_parameter(const jit::KernelFacts& facts, size_t index, size_t* offset,
   if (size != nullptr) *size = facts.params[index].size;
 }
 
+void give_symbol(const Module::Symbol& symbol, CUdeviceptr* pointer, size_t* bytes) {
+  require(pointer != nullptr || bytes != nullptr, CUDA_ERROR_INVALID_VALUE,
+          "neither a pointer nor a size is asked for");
+  if (pointer != nullptr) *pointer = runtime::to_device(symbol.address);
+  if (bytes != nullptr) *bytes = symbol.bytes;
+}
+
+void require_cache_config(CUfunc_cache config) {
+  require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL, CUDA_ERROR_INVALID_VALUE,
+          "no such configuration of the cache");
+}
+
 }  // namespace softgpu::api
 
 using namespace softgpu::api;
@@ -51,23 +77,26 @@ extern "C" {
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   return call_with_function(__func__, function, [&](Function& f, Module& module) {
     require_pointer(value);
-    *value = runtime::kernel_attribute(attribute, module.program(), f.index(), f.settings(),
-                                       module.context().device().profile());
+    require_loaded(f, attribute);
+    *value = runtime::kernel_attribute(attribute, on_device(f, module), f.settings());
   });
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   return call_with_function(__func__, function, [&](Function& f, Module& module) {
-    runtime::set_kernel_attribute(attribute, value, f.facts(), f.settings(), module.context().device().profile());
+    runtime::set_kernel_attribute(attribute, value, on_device(f, module), f.settings());
   });
 }
 
 // There is one cache for everything.
-CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
-  return call_with_function(__func__, function, [](Function&, Module&) {});
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
+  return call_with_function(__func__, function, [&](Function&, Module&) { require_cache_config(config); });
 }
-CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig) {
-  return call_with_function(__func__, function, [](Function&, Module&) {});
+CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
+  return call_with_function(__func__, function, [&](Function&, Module&) {
+    require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE && config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
+            CUDA_ERROR_INVALID_VALUE, "no such configuration of shared memory");
+  });
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
@@ -90,14 +119,14 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, s
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
-  return call_with_function(__func__, function, [&](Function&, Module&) {
+  return call_with_function(__func__, function, [&](Function& f, Module&) {
     require_pointer(state);
-    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    *state = f.is_loaded() ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
   });
 }
 
 CUresult cuFuncLoad(CUfunction function) {
-  return call_with_function(__func__, function, [](Function&, Module&) {});
+  return call_with_function(__func__, function, [](Function& f, Module&) { f.load(); });
 }
 
 }  // extern "C"

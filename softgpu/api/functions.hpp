@@ -1,4 +1,4 @@
-// From function and kernel handles to functions.
+// What modules, libraries and their kernels have in common.
 #pragma once
 
 #include <memory>
@@ -15,5 +15,10 @@ std::shared_ptr<runtime::Function> find_function(CUfunction handle, Context& con
 
 // As cuFuncGetParamInfo and cuKernelGetParamInfo give it.
 void give_parameter(const jit::KernelFacts& facts, size_t index, size_t* offset, size_t* size);
+
+// As cuModuleGetGlobal and cuLibraryGetGlobal give it: one of the two may be null.
+void give_symbol(const runtime::Module::Symbol& symbol, CUdeviceptr* pointer, size_t* bytes);
+
+void require_cache_config(CUfunc_cache config);
 
 }  // namespace softgpu::api

@@ -5,7 +5,6 @@
 
 #include "softgpu/api/functions.hpp"
 #include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/program.hpp"
 
 namespace softgpu::api {
@@ -35,9 +34,16 @@ std::shared_ptr<Kernel> find_kernel(CUkernel handle) {
   return find(Driver::get().handles().kernels, handle, "not a kernel, or one that was unloaded");
 }
 
-void give_symbol(const Module::Symbol& symbol, CUdeviceptr* pointer, size_t* bytes) {
-  if (pointer != nullptr) *pointer = runtime::to_device(symbol.address);
-  if (bytes != nullptr) *bytes = symbol.bytes;
+// `code` stays where it is as long as the library does: that is of use only to drivers that keep it.
+void check_library_options(const CUlibraryOption* options, void** values, unsigned count, bool from_file) {
+  require(count == 0 || (options != nullptr && values != nullptr), CUDA_ERROR_INVALID_VALUE, "options without values");
+  for (unsigned i = 0; i < count; ++i) {
+    require(options[i] >= 0 && options[i] < CU_LIBRARY_NUM_OPTIONS, CUDA_ERROR_INVALID_VALUE, "no such library option");
+    require(options[i] != CU_LIBRARY_BINARY_IS_PRESERVED || !from_file, CUDA_ERROR_INVALID_VALUE,
+            "CU_LIBRARY_BINARY_IS_PRESERVED is for code in memory");
+    require(options[i] != CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, CUDA_ERROR_NOT_SUPPORTED,
+            "softgpu has no functions that host and device share");
+  }
 }
 
 }  // namespace
@@ -48,13 +54,18 @@ using namespace softgpu::api;
 extern "C" {
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* options, void** values, unsigned count,
-                           CUlibraryOption*, void**, unsigned) {
-  return call(__func__, [&] { load_library(library, code, runtime::kUnknownSize, options, values, count); });
+                           CUlibraryOption* library_options, void** library_values, unsigned library_count) {
+  return call(__func__, [&] {
+    check_library_options(library_options, library_values, library_count, false);
+    load_library(library, code, runtime::kUnknownSize, options, values, count);
+  });
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* options, void** values,
-                               unsigned count, CUlibraryOption*, void**, unsigned) {
+                               unsigned count, CUlibraryOption* library_options, void** library_values,
+                               unsigned library_count) {
   return call(__func__, [&] {
+    check_library_options(library_options, library_values, library_count, true);
     const std::string image = runtime::read_image_file(path);
     load_library(library, image.data(), image.size(), options, values, count);
   });
@@ -117,6 +128,16 @@ CUresult cuLibraryGetManaged(CUdeviceptr* pointer, size_t* bytes, CUlibrary libr
   });
 }
 
+// CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS is 0.
+CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
+  return call(__func__, [&] {
+    require_pointer(function);
+    require_pointer(name, "no name");
+    find_library(library);
+    throw Failure(CUDA_ERROR_NOT_FOUND, std::string("the library has no unified function named '") + name + "'");
+  });
+}
+
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(function);
@@ -144,10 +165,11 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
   return call(__func__, [&] { find_kernel(kernel)->set_attribute(attribute, value, Driver::get().device(device)); });
 }
 
-CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache, CUdevice device) {
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
   return call(__func__, [&] {
     find_kernel(kernel);
     Driver::get().device(device);
+    require_cache_config(config);
   });
 }
 
@@ -159,8 +181,7 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
-  return call_in_context(__func__,
-                         [&](Context&) { give_parameter(find_kernel(kernel)->facts(), index, offset, size); });
+  return call(__func__, [&] { give_parameter(find_kernel(kernel)->facts(), index, offset, size); });
 }
 
 }  // extern "C"

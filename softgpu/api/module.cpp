@@ -1,4 +1,4 @@
-// Modules, and linking.
+// Modules.
 #include "softgpu/runtime/module.hpp"
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include "softgpu/api/call.hpp"
 #include "softgpu/api/functions.hpp"
 #include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/link.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/program.hpp"
 
@@ -15,7 +14,6 @@ namespace {
 
 using runtime::JitOptions;
 using runtime::kUnknownSize;
-using runtime::Link;
 using runtime::Module;
 
 void load_module(Context& context, CUmodule* handle, const void* image, std::size_t size, JitOptions options = {}) {
@@ -30,8 +28,11 @@ std::shared_ptr<Module> find_module(CUmodule handle) {
   return find(Driver::get().handles().modules, handle, "not a module, or one that was unloaded");
 }
 
-void add_to_link(CUlinkState state, CUjitInputType type, const void* data, std::size_t size, const char* name) {
-  find(Driver::get().handles().links, state, "not a link")->add(type, data, size, name);
+[[noreturn]] void refuse_reference(const void* result, CUmodule module, const char* name) {
+  require_pointer(result);
+  require_pointer(name, "no name");
+  find_module(module);
+  throw Failure(CUDA_ERROR_NOT_FOUND, std::string("the module has no texture or surface named '") + name + "'");
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ CUresult cuModuleUnload(CUmodule module) {
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return call(__func__, [&] {
     require_pointer(mode);
-    *mode = CU_MODULE_LAZY_LOADING;
+    *mode = runtime::loading_mode();
   });
 }
 
@@ -86,6 +87,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
     const auto found = find_module(module)->find_function(name);
     if (found == nullptr)
       throw Failure(CUDA_ERROR_NOT_FOUND, std::string("the module has no kernel named '") + name + "'");
+    found->load();
     *function = found->handle();
   });
 }
@@ -108,62 +110,16 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned room, CUmodu
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule module, const char* name) {
   return call_in_context(__func__, [&](Context&) {
     require_pointer(name, "no name");
-    const Module::Symbol symbol = find_module(module)->symbol(name);
-    if (pointer != nullptr) *pointer = runtime::to_device(symbol.address);
-    if (bytes != nullptr) *bytes = symbol.bytes;
+    give_symbol(find_module(module)->symbol(name), pointer, bytes);
   });
 }
 
-CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
-  return call_in_context(__func__, [&](const Context& context) {
-    require_pointer(state);
-    auto link = std::make_shared<Link>(JitOptions(count, options, values, JitOptions::Use::link),
-                                       context.device().compute_capability());
-    *state = Driver::get().handles().links.add(std::move(link));
-  });
+// softgpu refuses PTX with references to textures and surfaces, so that no module has any.
+CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule module, const char* name) {
+  return call_in_context(__func__, [&](Context&) { refuse_reference(reference, module, name); });
 }
-CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
-  return cuLinkCreate_v2(count, options, values, state);
-}
-
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
-                          unsigned count, CUjit_option* options, void** values) {
-  return call_in_context(__func__, [&](Context&) {
-    JitOptions(count, options, values, JitOptions::Use::link_input);  // for its checks
-    add_to_link(state, type, data, size, name);
-  });
-}
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
-                       unsigned count, CUjit_option* options, void** values) {
-  return cuLinkAddData_v2(state, type, data, size, name, count, options, values);
-}
-
-CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned count,
-                          CUjit_option* options, void** values) {
-  return call_in_context(__func__, [&](Context&) {
-    JitOptions(count, options, values, JitOptions::Use::link_input);  // for its checks
-    const std::string image = runtime::read_image_file(path);
-    add_to_link(state, type, image.data(), image.size(), path);
-  });
-}
-CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned count, CUjit_option* options,
-                       void** values) {
-  return cuLinkAddFile_v2(state, type, path, count, options, values);
-}
-
-CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
-  return call_in_context(__func__, [&](Context&) {
-    require_pointer(image);
-    const std::string& linked = find(Driver::get().handles().links, state, "not a link")->complete();
-    *image = const_cast<char*>(linked.data());
-    if (size != nullptr) *size = linked.size();
-  });
-}
-
-CUresult cuLinkDestroy(CUlinkState state) {
-  return call(__func__, [&] {
-    require(Driver::get().handles().links.remove(state) != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a link");
-  });
+CUresult cuModuleGetSurfRef(CUsurfref* reference, CUmodule module, const char* name) {
+  return call_in_context(__func__, [&](Context&) { refuse_reference(reference, module, name); });
 }
 
 }  // extern "C"

@@ -1,7 +1,11 @@
 // Occupancy.
 #include "softgpu/runtime/occupancy.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "softgpu/api/functions.hpp"
+#include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/device.hpp"
 
 namespace softgpu::api {
@@ -12,14 +16,37 @@ using runtime::OccupancyKernel;
 
 // The body gets what the rules need to know of the function, and the device.
 template <typename Body>
+void with_function(CUfunction handle, Context& context, Body&& body) {
+  const auto function = find_function(handle, context);
+  const auto module = function->module();  // for the time of the call
+  require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
+  const OccupancyKernel kernel{function->facts(), runtime::max_dynamic_shared(function->facts(), function->settings())};
+  body(kernel, module->context().device());
+}
+
+template <typename Body>
 CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
-  return call_in_context(name, [&](Context& context) {
-    const auto function = find_function(handle, context);
-    const auto module = function->module();  // for the time of the call
-    require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
-    const runtime::OccupancyKernel kernel{function->facts(),
-                                          runtime::max_dynamic_shared(function->facts(), function->settings())};
-    body(kernel, module->context().device());
+  return call_in_context(name, [&](Context& context) { with_function(handle, context, body); });
+}
+
+// Of a launch, whose stream says which context it is. On softgpu a cluster is one block.
+template <typename Body>
+CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchConfig* config, Body&& body) {
+  return call(name, [&] {
+    require_pointer(config, "no launch configuration");
+    require(config->numAttrs == 0 || config->attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
+    const auto stream = find_stream(config->hStream, NullStream::legacy);
+    const auto function = find_function(handle, stream->context());
+    require(runtime::has_single_block_clusters(function->facts(), function->settings()), CUDA_ERROR_NOT_SUPPORTED,
+            "softgpu has no clusters of more than one block");
+    with_function(handle, stream->context(), body);
+  });
+}
+
+bool asks_for_clusters(const CUlaunchConfig& config) {
+  return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const CUlaunchAttribute& attribute) {
+    const auto& cluster = attribute.value.clusterDim;
+    return attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && (cluster.x > 1 || cluster.y > 1 || cluster.z > 1);
   });
 }
 
@@ -88,23 +115,23 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunct
   });
 }
 
-// A cluster is one block.
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_function(__func__, function, [&](const OccupancyKernel&, const Device&) {
+  return call_with_launch(__func__, function, config, [&](const OccupancyKernel&, const Device&) {
     require_pointer(size);
-    require_pointer(config, "no launch configuration");
     *size = 1;
   });
 }
 
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_function(__func__, function, [&](const OccupancyKernel& kernel, const Device& device) {
+  return call_with_launch(__func__, function, config, [&](const OccupancyKernel& kernel, const Device& device) {
     require_pointer(clusters);
-    require_pointer(config, "no launch configuration");
-    const int threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
-    require(threads > 0, CUDA_ERROR_INVALID_VALUE, "a block of no threads");
-    *clusters = runtime::max_active_blocks(device.profile(), kernel, threads, config->sharedMemBytes) *
-                device.multiprocessors();
+    require(!asks_for_clusters(*config), CUDA_ERROR_NOT_SUPPORTED, "softgpu has no clusters of more than one block");
+    const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+    require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
+            "a block of no threads, or of more than there can be");
+    *clusters =
+        runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes) *
+        device.multiprocessors();
   });
 }
 

@@ -3,50 +3,53 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "softgpu/exec/kernel_code.hpp"
 #include "softgpu/jit/program.hpp"
-#include "softgpu/runtime/profile.hpp"
+#include "softgpu/runtime/kernel_attributes.hpp"
 #include "softgpu/runtime/spin_lock.hpp"
 
 namespace softgpu::runtime {
 
 class Module;
 
-// The attributes of a kernel that programs can set. Negative: not set.
-struct KernelSettings {
-  std::atomic<int> max_dynamic_shared{-1};
-  std::atomic<int> shared_carveout{-1};  // a hint; -1 is also CUDA's default
-  std::atomic<int> cluster_width{0}, cluster_height{0}, cluster_depth{0};
-  std::atomic<int> nonportable_clusters{0};
-  std::atomic<int> cluster_policy{0};
-
-  KernelSettings& operator=(const KernelSettings& other);
+// A launch that is put together by the calls of CUDA 3: cuFuncSetBlockShape, cuParamSetv and so on.
+struct StagedLaunch {
+  abi::Dim3 block{0, 0, 0};
+  unsigned dynamic_shared_bytes = 0;
+  std::vector<std::byte> parameters;
 };
-
-// As cuFuncGetAttribute and cuKernelGetAttribute report them. Throws CUDA_ERROR_INVALID_VALUE.
-int kernel_attribute(CUfunction_attribute attribute, const jit::Program& program, std::size_t index,
-                     const KernelSettings& settings, const Profile& profile);
-void set_kernel_attribute(CUfunction_attribute attribute, int value, const jit::KernelFacts& facts,
-                          KernelSettings& settings, const Profile& profile);
-
-// Dynamic shared memory that a launch may ask for.
-int max_dynamic_shared(const jit::KernelFacts& facts, const KernelSettings& settings);
 
 // Thread-safe.
 class Function {
  public:
-  Function(const std::weak_ptr<Module>& module, std::size_t index, const jit::KernelFacts& facts)
-      : module_(module), index_(index), facts_(facts) {}
+  // `of_kernel`: what is set for a library's kernel on this device, if it is one.
+  Function(const std::weak_ptr<Module>& module, std::size_t index, const jit::KernelFacts& facts,
+           std::shared_ptr<const KernelSettings> of_kernel)
+      : module_(module), index_(index), facts_(facts), settings_(std::move(of_kernel)) {}
 
   std::shared_ptr<Module> module() const { return module_.lock(); }  // null once it is unloaded
   std::size_t index() const { return index_; }
   const jit::KernelFacts& facts() const { return facts_; }
   KernelSettings& settings() { return settings_; }
   const KernelSettings& settings() const { return settings_; }
+
+  // Enumerated functions are not loaded before they are used or asked for by name. Here that is a mere formality.
+  bool is_loaded() const { return loaded_; }
+  void load() { loaded_ = true; }
+
+  // `change(launch)`, one thread at a time.
+  template <typename Change>
+  auto with_staged_launch(Change&& change) {
+    const std::scoped_lock lock(staged_mutex_);
+    return change(staged_);
+  }
 
   CUfunction handle() const { return handle_; }
   void set_handle(CUfunction handle) { handle_ = handle; }
@@ -60,7 +63,10 @@ class Function {
   const std::size_t index_;
   const jit::KernelFacts& facts_;  // the module's program owns them
   KernelSettings settings_;
+  std::atomic<bool> loaded_{false};
   std::atomic<CUfunction> handle_{nullptr};
+  std::mutex staged_mutex_;
+  StagedLaunch staged_;
   // Most programs launch a kernel with one block shape.
   SpinLock last_lock_;
   abi::Dim3 last_block_{0, 0, 0};

@@ -5,35 +5,40 @@
 #include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
+namespace {
+
+std::vector<std::shared_ptr<KernelSettings>> settings_for(int devices) {
+  std::vector<std::shared_ptr<KernelSettings>> settings;
+  for (int i = 0; i < devices; ++i) settings.push_back(std::make_shared<KernelSettings>());
+  return settings;
+}
+
+}  // namespace
 
 Kernel::Kernel(const std::weak_ptr<Library>& library, std::shared_ptr<const jit::Program> program, std::size_t index,
                int devices)
-    : library_(library),
-      program_(std::move(program)),
-      index_(index),
-      settings_(std::make_unique<KernelSettings[]>(static_cast<std::size_t>(devices))) {}
+    : library_(library), program_(std::move(program)), index_(index), settings_(settings_for(devices)) {}
 
-KernelSettings& Kernel::settings(const Device& device) const {
+const std::shared_ptr<KernelSettings>& Kernel::settings(const Device& device) const {
   return settings_[static_cast<std::size_t>(device.ordinal())];
 }
+
+KernelOnDevice Kernel::on(const Device& device) const { return {facts(), program_->module(), device.profile()}; }
 
 std::shared_ptr<Function> Kernel::function(Context& context) {
   const std::shared_ptr<Library> owner = library();
   require(owner != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's library is unloaded");
-  return owner->module(context)->functions()[index_];
+  std::shared_ptr<Function> function = owner->module(context)->functions()[index_];
+  function->load();
+  return function;
 }
 
 int Kernel::attribute(CUfunction_attribute attribute, const Device& device) const {
-  return kernel_attribute(attribute, *program_, index_, settings(device), device.profile());
+  return kernel_attribute(attribute, on(device), *settings(device));
 }
 
 void Kernel::set_attribute(CUfunction_attribute attribute, int value, const Device& device) {
-  set_kernel_attribute(attribute, value, facts(), settings(device), device.profile());
-  const std::shared_ptr<Library> owner = library();
-  if (owner == nullptr) return;
-  const std::scoped_lock lock(owner->mutex_);
-  for (const auto& [id, module] : owner->modules_)
-    if (&module->context().device() == &device) module->functions()[index_]->settings() = settings(device);
+  set_kernel_attribute(attribute, value, on(device), *settings(device));
 }
 
 std::shared_ptr<Library> Library::load(std::shared_ptr<const jit::Program> program) {
@@ -58,10 +63,10 @@ std::shared_ptr<Kernel> Library::find_kernel(std::string_view name) const {
 std::shared_ptr<Module> Library::module(Context& context) {
   const std::scoped_lock lock(mutex_);
   if (const auto it = modules_.find(context.id()); it != modules_.end()) return it->second;
-  std::shared_ptr<Module> module = Module::load(context, program_);
+  Module::Settings settings;
+  for (const auto& kernel : kernels_) settings.push_back(kernel->settings(context.device()));
+  std::shared_ptr<Module> module = Module::load(context, program_, settings);
   module->set_handle(Driver::get().handles().modules.add(module));
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    module->functions()[i]->settings() = kernels_[i]->settings(context.device());
   return modules_.emplace(context.id(), std::move(module)).first->second;
 }
 

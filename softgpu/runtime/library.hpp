@@ -38,12 +38,13 @@ class Kernel {
 
  private:
   friend class Library;
-  KernelSettings& settings(const Device& device) const;
+  const std::shared_ptr<KernelSettings>& settings(const Device& device) const;
+  KernelOnDevice on(const Device& device) const;
 
   const std::weak_ptr<Library> library_;
   const std::shared_ptr<const jit::Program> program_;
   const std::size_t index_;
-  const std::unique_ptr<KernelSettings[]> settings_;  // one for each device
+  const std::vector<std::shared_ptr<KernelSettings>> settings_;  // one for each device
   std::atomic<CUkernel> handle_{nullptr};
 };
 
@@ -67,7 +68,6 @@ class Library : public std::enable_shared_from_this<Library> {
   void set_handle(CUlibrary handle) { handle_ = handle; }
 
  private:
-  friend class Kernel;
   explicit Library(std::shared_ptr<const jit::Program> program) : program_(std::move(program)) {}
 
   const std::shared_ptr<const jit::Program> program_;

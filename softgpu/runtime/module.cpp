@@ -1,5 +1,6 @@
 #include "softgpu/runtime/module.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -29,10 +30,19 @@ Module::Module(Context& context, std::shared_ptr<const jit::Program> program)
   initialize_variables();
 }
 
-std::shared_ptr<Module> Module::load(Context& context, std::shared_ptr<const jit::Program> program) {
+std::shared_ptr<Module> Module::load(Context& context, std::shared_ptr<const jit::Program> program,
+                                     const Settings& settings) {
   const std::shared_ptr<Module> module(new Module(context, std::move(program)));
-  module->make_functions();
+  module->make_functions(settings);
   return module;
+}
+
+CUmoduleLoadingMode loading_mode() {
+  static const CUmoduleLoadingMode mode = [] {
+    const char* const wanted = std::getenv("CUDA_MODULE_LOADING");
+    return wanted != nullptr && std::string_view(wanted) == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+  }();
+  return mode;
 }
 
 Module::~Module() {
@@ -87,9 +97,11 @@ void Module::initialize_variables() {
   }
 }
 
-void Module::make_functions() {
+void Module::make_functions(const Settings& settings) {
   for (std::size_t i = 0; i < program_->kernels().size(); ++i) {
-    auto function = std::make_shared<Function>(weak_from_this(), i, program_->kernels()[i]);
+    auto function = std::make_shared<Function>(weak_from_this(), i, program_->kernels()[i],
+                                               settings.empty() ? nullptr : settings[i]);
+    if (loading_mode() == CU_MODULE_EAGER_LOADING) function->load();
     function->set_handle(Driver::get().handles().functions.add(function));
     functions_.push_back(std::move(function));
   }

@@ -17,8 +17,12 @@ class Context;
 // Thread-safe. Kernels under way keep their module alive.
 class Module : public std::enable_shared_from_this<Module> {
  public:
+  // What is set for a library's kernels on the context's device; empty for a module of its own.
+  using Settings = std::vector<std::shared_ptr<const KernelSettings>>;
+
   // Puts the program's variables into the context's device memory and makes handles for its kernels.
-  static std::shared_ptr<Module> load(Context& context, std::shared_ptr<const jit::Program> program);
+  static std::shared_ptr<Module> load(Context& context, std::shared_ptr<const jit::Program> program,
+                                      const Settings& settings = {});
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -48,7 +52,7 @@ class Module : public std::enable_shared_from_this<Module> {
   Module(Context& context, std::shared_ptr<const jit::Program> program);
   void place_variables();
   void initialize_variables();
-  void make_functions();
+  void make_functions(const Settings& settings);
 
   const std::shared_ptr<Context> context_;
   const std::shared_ptr<const jit::Program> program_;
@@ -59,6 +63,9 @@ class Module : public std::enable_shared_from_this<Module> {
   std::vector<std::shared_ptr<Function>> functions_;
   CUmodule handle_ = nullptr;
 };
+
+// By CUDA_MODULE_LOADING, as NVIDIA's driver: lazily unless it says EAGER.
+CUmoduleLoadingMode loading_mode();
 
 // When a context goes: its modules lose their handles, and libraries forget their modules in it.
 void unload_modules(Context& context);

@@ -167,21 +167,5 @@ TEST_F(Launch, BadHandlesAreRefused) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_HANDLE, launch(function("bounded"), 1, 1, reinterpret_cast<CUstream>(0x123450)));
 }
 
-TEST_F(Launch, OccupancyFollowsTheLimits) {
-  int blocks = 0, threads = 0;
-  ASSERT_SUCCESS(CU(cuDeviceGetAttribute)(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device_));
-  ASSERT_SUCCESS(CU(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, function("increment"), 1024, 0));
-  EXPECT_EQ(blocks, threads / 1024);
-  int grid = 0, block = 0;
-  ASSERT_SUCCESS(CU(cuOccupancyMaxPotentialBlockSize)(&grid, &block, function("increment"), nullptr, 0, 0));
-  EXPECT_GT(block, 0);
-  EXPECT_EQ(block % 32, 0);
-  EXPECT_GT(grid, 0);
-  ASSERT_SUCCESS(CU(cuOccupancyMaxPotentialBlockSize)(&grid, &block, function("increment"), nullptr, 0, 100));
-  EXPECT_LE(block, 100);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
-                    CU(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, function("increment"), 0, 0));
-}
-
 }  // namespace
 }  // namespace conformance
