@@ -332,5 +332,38 @@ TEST_P(IpcMemoryTest, EachPoolHasAUuidOfItsOwn) {
   EXPECT_NE(make_pool(GetParam()).uuid(), make_pool(GetParam()).uuid());
 }
 
+class IpcMultiDeviceTest : public IpcExporterTest {
+ protected:
+  void SetUp() override {
+    if (Device::count() < 2) GTEST_SKIP() << "needs two devices";
+    if (!device.can_access_peer(Device(1))) GTEST_SKIP() << "device 0 can't access device 1";
+    SKIP_UNLESS_SHARED(PoolKind::device);
+  }
+};
+
+TEST_F(IpcImporter, DISABLED_OpensThePoolToAPeer) {
+  const auto memory = DeviceMemoryResource::from_allocation_handle(device, handle);
+  EXPECT_TRUE(memory.peer_accessible_by().empty()) << "each process has settings of its own";
+  memory.peer_accessible_by().add(Device(1));
+  EXPECT_TRUE(memory.peer_accessible_by().contains(Device(1)));
+  const Buffer buffer = receive_buffer();
+  const Stream on_peer = Device(1).create_stream();
+  const Buffer copy = Device(1).allocate(buffer.size(), on_peer);
+  copy.copy_from(buffer, on_peer);
+  expect_all(copy, 7, on_peer);
+  memory.peer_accessible_by().clear();
+  EXPECT_TRUE(memory.peer_accessible_by().empty());
+}
+
+TEST_F(IpcMultiDeviceTest, AnImportedPoolIsOpenedToPeers) {
+  const MemoryPool pool = make_pool(PoolKind::device);
+  const Buffer buffer = filled(pool, 7);
+  ChildProcess child("IpcImporter.DISABLED_OpensThePoolToAPeer");
+  child.channel().send(name_of(PoolKind::device));
+  child.channel().send(pool.allocation_handle());
+  child.channel().send(buffer.ipc_descriptor());
+  EXPECT_TRUE(child.passed());
+}
+
 }  // namespace
 }  // namespace cuprum::tests
