@@ -9,7 +9,7 @@ install(TARGETS cuprum EXPORT cuprum-targets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cuprum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET softgpu)
-  install(TARGETS softgpu LIBRARY DESTINATION ${_softgpu_dir})
+  install(TARGETS softgpu softgpu_forward LIBRARY DESTINATION ${_softgpu_dir})
 endif()
 
 if(TARGET cuprum_command)

@@ -28,6 +28,7 @@ BUILT_ON = {
     "softgpu/jit": ["softgpu/simt", "softgpu/lower", "softgpu/exec"],  # exec says what compiled code looks like to it
     "softgpu/runtime": ["softgpu/exec", "softgpu/memory", "softgpu/jit", "src/device_image"],
     "softgpu/api": ["softgpu/runtime"],
+    "softgpu/forward": ["src/device_image"],
     "examples": ["include/cuprum"],
     "bench": ["include/cuprum"],
     "python": ["include/cuprum"],

@@ -23,7 +23,7 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def run_cuprum(self, *arguments, **variables):
+    def run_cuprum(self, *arguments, cwd=None, **variables):
         """Runs it on softgpu with the project's toolkit, unless `variables` say otherwise (None unsets one)."""
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(DECIDING) and name not in ("VIRTUAL_ENV", "NO_COLOR")}
@@ -33,7 +33,8 @@ class CommandTest(unittest.TestCase):
         for name, value in variables.items():
             if value is None:
                 environment.pop(name, None)
-        return subprocess.run([os.environ["CUPRUM"], *arguments], env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run([os.environ["CUPRUM"], *arguments], env=environment, cwd=cwd, capture_output=True, text=True,
+                              check=False)
 
     def doctor(self, **variables):
         """The report of doctor --json, and its exit code."""

@@ -20,7 +20,7 @@ class Help(CommandTest):
     def test_lists_the_verbs(self):
         result = self.run_cuprum("--help")
         self.assertEqual(result.returncode, 0)
-        self.assertLessEqual({"doctor", "info"}, set(self.verbs()))
+        self.assertLessEqual({"doctor", "info", "exec"}, set(self.verbs()))
 
     def test_without_a_verb_helps_and_fails(self):
         result = self.run_cuprum()
@@ -42,7 +42,7 @@ class Help(CommandTest):
     def test_refuses_what_it_does_not_know(self):
         result = self.run_cuprum("docter")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("there is no verb 'docter'; there are doctor info", result.stderr)
+        self.assertIn("there is no verb 'docter'; there are doctor info exec", result.stderr)
         result = self.run_cuprum("doctor", "--jsno")
         self.assertEqual(result.returncode, 2)
         self.assertIn("there is no option '--jsno'; there are --json", result.stderr)
@@ -61,7 +61,7 @@ class ManPage(CommandTest):
 
     def test_has_every_option_of_the_help(self):
         text = MAN_PAGE.read_text(encoding="utf-8").replace("\\-", "-")
-        for verb in ("doctor", "info"):
+        for verb in ("doctor", "info", "exec"):
             section = text.split(f".SH CUPRUM {verb.upper()}")[1].split(".SH")[0]
             for option in re.findall(r"^  (--\S+)", self.run_cuprum(verb, "--help").stdout, re.MULTILINE):
                 self.assertIn(f".B {option}", section)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: check_symbols.py LIBRARY libcuprum|softgpu
+"""usage: check_symbols.py LIBRARY libcuprum|softgpu|forward
 
 Checks what a shared library exports. A symbol that leaks from LLVM or the standard library would be bound to the
 copy that another library of the process brings.
@@ -13,6 +13,7 @@ import sys
 RULES = {
     # Functions and objects of the namespace, and for its exception types what C++ needs to catch them elsewhere.
     "libcuprum": (r"(?:(?:vtable|typeinfo|typeinfo name|VTT) for )?(?:non-virtual thunk to )?cuprum::.*", ["cuprum::Device::name() const"]),
+    "forward": (r"dlm?open|dlsym|nvrtcGetCUBIN(Size)?|(__)?nvJitLink\w*", ["dlopen", "dlsym", "nvrtcGetCUBIN", "__nvJitLinkCreate_13_0"]),
     "softgpu": (r"cu[A-Z]\w*", ["cuInit", "cuGetProcAddress_v2", "cuLaunchKernelEx", "cuMemAlloc_v2"]),
 }
 

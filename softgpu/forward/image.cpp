@@ -1,0 +1,104 @@
+#include "softgpu/forward/image.hpp"
+
+#include "device_image/archive.hpp"
+#include "device_image/elf.hpp"
+#include "device_image/ptx_text.hpp"
+#include "device_image/recognize.hpp"
+
+namespace softgpu::forward {
+
+using namespace cuprum::device_image;
+
+std::string with_ptx(std::string cubin, const std::vector<std::string>& ptx) {
+  if (ptx.empty()) return cubin;
+  try {
+    std::vector<FatbinImage> images = {
+        {.kind = EntryKind::cubin, .architecture = read_elf(bytes_of(cubin)).architecture, .contents = cubin}};
+    for (const std::string& text : ptx) {
+      images.push_back({.kind = EntryKind::ptx, .architecture = read_ptx_header(text).architecture, .contents = text});
+    }
+    return write_fatbin(images);
+  } catch (const Damaged&) {
+    return cubin;
+  }
+}
+
+std::string_view bare_cubin(std::string_view image) {
+  if (!starts_like_fatbin(bytes_of(image))) return image;
+  try {
+    for (const FatbinEntry& entry : read_fatbin(bytes_of(image))) {
+      const bool is_plain = entry.compression == FatbinEntry::Compression::none;
+      if (entry.kind == EntryKind::cubin && is_plain) return text_of(entry.payload);
+    }
+  } catch (const Damaged&) {
+    // The linker will say it better.
+  }
+  return image;
+}
+
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(unsigned architecture) : architecture_(architecture) {}
+
+  void take(std::string_view input) {
+    const std::optional<Image> image = recognize(bytes_of(input));
+    if (!image) {
+      parts.is_complete = false;
+      return;
+    }
+    switch (image->kind) {
+      case ImageKind::ptx: parts.ptx.emplace_back(input.substr(0, input.find('\0'))); break;
+      case ImageKind::ltoir: parts.has_ltoir = true; break;
+      case ImageKind::cubin: parts.is_complete = false; break;
+      case ImageKind::fatbin: take_fatbin(bytes_of(input)); break;
+      case ImageKind::object: take_object(bytes_of(input)); break;
+      case ImageKind::archive:
+        for (const ArchiveMember& member : read_archive(bytes_of(input))) take(text_of(member.contents));
+        break;
+    }
+  }
+
+  Parts parts;
+
+ private:
+  // LTO-IR before PTX, as the linker prefers it.
+  void take_fatbin(Bytes fatbin) {
+    std::vector<FatbinEntry> best;
+    for (const FatbinEntry& entry : read_fatbin(fatbin)) {
+      if (entry.kind == EntryKind::ltoir) {
+        parts.has_ltoir = true;
+        return;
+      }
+      if (entry.kind != EntryKind::ptx || !runs_ptx(architecture_, entry.architecture)) continue;
+      if (!best.empty() && best.front().architecture.number > entry.architecture.number) continue;
+      if (!best.empty() && best.front().architecture.number < entry.architecture.number) best.clear();
+      best.push_back(entry);
+    }
+    if (best.empty()) parts.is_complete = false;
+    for (const FatbinEntry& entry : best) parts.ptx.push_back(contents_of(entry));
+  }
+
+  void take_object(Bytes object) {
+    for (const ElfSection& section : read_elf(object).sections) {
+      if (section.name == kRelocatableFatbinSection || section.name == kFatbinSection) take_fatbin(section.contents);
+    }
+  }
+
+  unsigned architecture_;
+};
+
+}  // namespace
+
+Parts parts_of(std::string_view input, unsigned architecture) {
+  Collector collector(architecture);
+  try {
+    collector.take(input);
+  } catch (const Damaged&) {
+    collector.parts.is_complete = false;
+  }
+  return std::move(collector.parts);
+}
+
+}  // namespace softgpu::forward
