@@ -63,9 +63,10 @@ std::shared_ptr<Kernel> Library::find_kernel(std::string_view name) const {
 std::shared_ptr<Module> Library::module(Context& context) {
   const std::scoped_lock lock(mutex_);
   if (const auto it = modules_.find(context.id()); it != modules_.end()) return it->second;
-  Module::Settings settings;
-  for (const auto& kernel : kernels_) settings.push_back(kernel->settings(context.device()));
-  std::shared_ptr<Module> module = Module::load(context, program_, settings);
+  Module::Shared shared{.settings = {}, .managed_variables = managed_variables_};
+  for (const auto& kernel : kernels_) shared.settings.push_back(kernel->settings(context.device()));
+  std::shared_ptr<Module> module = Module::load(context, program_, shared);
+  managed_variables_ = module->managed_variables();
   module->set_handle(Driver::get().handles().modules.add(module));
   return modules_.emplace(context.id(), std::move(module)).first->second;
 }
@@ -85,6 +86,7 @@ void Library::unload() {
   {
     const std::scoped_lock lock(mutex_);
     modules.swap(modules_);
+    managed_variables_.reset();
   }
   for (const auto& [id, module] : modules) {
     module->drop_handles();

@@ -74,6 +74,7 @@ class Library : public std::enable_shared_from_this<Library> {
   std::vector<std::shared_ptr<Kernel>> kernels_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Module>> modules_;  // by id of the context
+  std::shared_ptr<VariableBlock> managed_variables_;          // which all of them share
   CUlibrary handle_ = nullptr;
 };
 

@@ -9,6 +9,7 @@
 
 #include "softgpu/jit/program.hpp"
 #include "softgpu/runtime/function.hpp"
+#include "softgpu/runtime/variable_block.hpp"
 
 namespace softgpu::runtime {
 
@@ -17,12 +18,15 @@ class Context;
 // Thread-safe. Kernels under way keep their module alive.
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  // What is set for a library's kernels on the context's device; empty for a module of its own.
-  using Settings = std::vector<std::shared_ptr<const KernelSettings>>;
+  // What the modules of a library have in common; nothing for a module of its own.
+  struct Shared {
+    std::vector<std::shared_ptr<const KernelSettings>> settings;  // of its kernels, on the context's device
+    std::shared_ptr<VariableBlock> managed_variables;             // once the first module has made them
+  };
 
   // Puts the program's variables into the context's device memory and makes handles for its kernels.
   static std::shared_ptr<Module> load(Context& context, std::shared_ptr<const jit::Program> program,
-                                      const Settings& settings = {});
+                                      const Shared& shared = {});
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -30,6 +34,7 @@ class Module : public std::enable_shared_from_this<Module> {
   Context& context() const { return *context_; }
   const jit::Program& program() const { return *program_; }
   jit::Image& image() { return *image_; }
+  const std::shared_ptr<VariableBlock>& managed_variables() const { return managed_variables_; }
 
   const std::vector<std::shared_ptr<Function>>& functions() const { return functions_; }
   // Null when there is none.
@@ -49,16 +54,14 @@ class Module : public std::enable_shared_from_this<Module> {
   void set_handle(CUmodule handle) { handle_ = handle; }
 
  private:
-  Module(Context& context, std::shared_ptr<const jit::Program> program);
-  void place_variables();
-  void initialize_variables();
-  void make_functions(const Settings& settings);
+  Module(Context& context, std::shared_ptr<const jit::Program> program, std::shared_ptr<VariableBlock> managed);
+  void make_functions(const Shared& shared);
 
   const std::shared_ptr<Context> context_;
   const std::shared_ptr<const jit::Program> program_;
-  std::byte* block_ = nullptr;  // holds all variables
-  std::size_t block_bytes_ = 0;
-  std::vector<void*> addresses_;  // as jit::Image takes them
+  VariableBlock variables_;
+  const std::shared_ptr<VariableBlock> managed_variables_;
+  std::vector<void*> addresses_;  // of both, as jit::Image takes them
   std::unique_ptr<jit::Image> image_;
   std::vector<std::shared_ptr<Function>> functions_;
   CUmodule handle_ = nullptr;

@@ -172,6 +172,33 @@ TEST_F(Functions, WhatALibraryLacksIsNotFound) {
                     reinterpret_cast<GetSurface>(symbol("cuModuleGetSurfRef"))(&surface, module, "nothing"));
 }
 
+TEST_F(Functions, ManagedVariablesOfALibraryAreTheSameInAllContexts) {
+  static constexpr const char* kManaged =
+      ".version 7.0\n.target sm_75\n.address_size 64\n"
+      ".visible .global .attribute(.managed) .align 4 .u32 shared = 5;\n.visible .global .align 4 .u32 own = 6;\n";
+  CUlibrary library = nullptr;
+  ASSERT_SUCCESS(CU(cuLibraryLoadData)(&library, kManaged, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CUdeviceptr managed = 0, own = 0, managed_again = 0, own_again = 0;
+  size_t bytes = 0;
+  ASSERT_SUCCESS(CU(cuLibraryGetGlobal)(&own, nullptr, library, "own"));
+  ASSERT_SUCCESS(CU(cuLibraryGetManaged)(&managed, &bytes, library, "shared"));
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_EQ(*reinterpret_cast<int*>(managed), 5) << "the host can read it";
+  *reinterpret_cast<int*>(managed) = 7;
+
+  CUcontext other = nullptr;
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&other, nullptr, 0, device_));
+  ASSERT_SUCCESS(CU(cuLibraryGetGlobal)(&own_again, nullptr, library, "own"));
+  ASSERT_SUCCESS(CU(cuLibraryGetManaged)(&managed_again, nullptr, library, "shared"));
+  EXPECT_EQ(managed_again, managed);
+  EXPECT_NE(own_again, own);
+  EXPECT_EQ(*reinterpret_cast<int*>(managed), 7) << "initialised once";
+  ASSERT_SUCCESS(CU(cuCtxDestroy)(other));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context_));
+  EXPECT_EQ(*reinterpret_cast<int*>(managed), 7);
+  EXPECT_SUCCESS(CU(cuLibraryUnload)(library));
+}
+
 TEST_F(Functions, EnumeratingFillsTheRoomThereIs) {
   std::vector<CUkernel> kernels(20, nullptr);
   ASSERT_SUCCESS(CU(cuLibraryEnumerateKernels)(kernels.data(), 3, library_));
