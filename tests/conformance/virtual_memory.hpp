@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "conformance/driver.hpp"
 
@@ -113,6 +114,31 @@ class VirtualBlock {
   ReservedRange range_;
   MappedRange mapped_;
 };
+
+inline std::vector<int> read(CUdeviceptr pointer, std::size_t count) {
+  std::vector<int> values(count);
+  EXPECT_SUCCESS(CU(cuMemcpyDtoH)(values.data(), pointer, count * sizeof(int)));
+  return values;
+}
+
+// Done when it returns: a mapping must not change while the device works on it.
+inline void fill(CUdeviceptr pointer, int value, std::size_t count) {
+  EXPECT_SUCCESS(CU(cuMemsetD32)(pointer, static_cast<unsigned>(value), count));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+}
+
+inline std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+  EXPECT_SUCCESS(CU(cuMemGetInfo)(&free, &total));
+  return free;
+}
+
+inline bool supports(CUdevice_attribute attribute) {
+  int value = 0;
+  EXPECT_SUCCESS(CU(cuDeviceGetAttribute)(&value, attribute, 0));
+  return value != 0;
+}
 
 // Skips where the device can't do it.
 class VirtualMemoryTest : public DriverTest {
