@@ -34,6 +34,7 @@
 #include <cuprum/launch.hpp>
 #include <cuprum/launch_config.hpp>
 #include <cuprum/legacy_pinned_memory_resource.hpp>
+#include <cuprum/linker.hpp>
 #include <cuprum/location.hpp>
 #include <cuprum/managed_buffer.hpp>
 #include <cuprum/managed_memory_resource.hpp>

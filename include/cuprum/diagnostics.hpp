@@ -23,11 +23,12 @@ struct LiveObjects {
   std::size_t buffers = 0;
   std::size_t memory_pools = 0;  ///< that were made for a memory resource; the driver's default pools are not counted
   std::size_t programs = 0;
+  std::size_t linkers = 0;
   std::size_t object_codes = 0;
   std::size_t kernels = 0;
 
   std::size_t total() const {
-    return contexts + streams + events + buffers + memory_pools + programs + object_codes + kernels;
+    return contexts + streams + events + buffers + memory_pools + programs + linkers + object_codes + kernels;
   }
   bool operator==(const LiveObjects&) const = default;
 };

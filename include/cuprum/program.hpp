@@ -21,11 +21,16 @@ namespace cuprum {
 /// What a program is written in.
 enum class SourceCodeType {
   cxx,   ///< CUDA C++, compiled by NVRTC
-  ptx,   ///< PTX, compiled by nvJitLink
+  ptx,   ///< PTX, compiled by the linker: nvJitLink or, without it, the driver
   nvvm,  ///< NVVM IR, text or bitcode, compiled by libNVVM
 };
 
-enum class CompilerBackendType { nvrtc, nvvm, nvjitlink };
+enum class CompilerBackendType {
+  nvrtc,
+  nvvm,
+  nvjitlink,
+  driver,  ///< the driver's own linker
+};
 
 /// What became of a precompiled header.
 enum class PCHStatusType {

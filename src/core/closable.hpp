@@ -8,6 +8,7 @@
 #include <cuprum/event.hpp>
 #include <cuprum/ipc.hpp>
 #include <cuprum/kernel.hpp>
+#include <cuprum/linker.hpp>
 #include <cuprum/object_code.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
@@ -85,6 +86,7 @@ struct Access {
   static const char* title(const Event&) { return "event"; }
   static const char* title(const Buffer&) { return "buffer"; }
   static const char* title(const Program&) { return "program"; }
+  static const char* title(const Linker&) { return "linker"; }
   static const char* title(const IPCAllocationHandle&) { return "allocation handle"; }
   [[noreturn]] static void refuse_closed(const char* what);
 };

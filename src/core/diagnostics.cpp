@@ -2,6 +2,7 @@
 
 #include "core/buffer_resource.hpp"
 #include "core/kernel_resource.hpp"
+#include "core/linker_resource.hpp"
 #include "core/memory_pool.hpp"
 #include "core/object_code_resource.hpp"
 #include "core/program_resource.hpp"
@@ -20,6 +21,7 @@ LiveObjects live_objects() noexcept {
       .buffers = detail::BufferResource::alive(),
       .memory_pools = core::OwnedPool::alive(),
       .programs = detail::ProgramResource::alive(),
+      .linkers = detail::LinkerResource::alive(),
       .object_codes = detail::ObjectCodeResource::alive(),
       .kernels = detail::KernelResource::alive(),
   };

@@ -3,6 +3,7 @@
 #include <array>
 #include <cuprum/error.hpp>
 
+#include "core/portable_code.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
@@ -78,11 +79,12 @@ CUlibrary load_library(const detail::Code& code, const Context& context) {
              "' is of type ltoir, input of the linker, and can't be loaded; compile to cubin or ptx"));
   }
   Loaded loaded = load(code.bytes);
-  const std::string* ptx = code.type == Target::ptx ? &code.bytes : &code.ptx;
-  if (loaded.result == CUDA_ERROR_NO_BINARY_FOR_GPU && code.type == Target::cubin && !code.ptx.empty()) {
-    loaded = load(code.ptx);
+  std::string ptx = code.type == Target::ptx ? code.bytes : std::string();
+  if (loaded.result == CUDA_ERROR_NO_BINARY_FOR_GPU && code.type == Target::cubin) {
+    ptx = portable_image(code);
+    if (!ptx.empty()) loaded = load(ptx);
   }
-  if (loaded.result != CUDA_SUCCESS) refuse(loaded, code, *ptx, context);
+  if (loaded.result != CUDA_SUCCESS) refuse(loaded, code, ptx, context);
   return loaded.library;
 }
 

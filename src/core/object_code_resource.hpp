@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/object_code.hpp>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -13,12 +14,15 @@
 
 namespace cuprum::detail {
 
+struct LinkedFrom;
+
 struct Code {
   Target type;
   std::string name = {};
   std::string bytes = {};
   std::string ptx = {};  ///< of the same compilation, for devices that can't run `bytes`; may be empty
   std::unordered_map<std::string, std::string> symbol_mapping = {};
+  std::shared_ptr<const LinkedFrom> linked_from = {};  ///< of linked code, which has no `ptx`: what that can be made of
 };
 
 /// Code, and the driver's library of it once it is loaded.

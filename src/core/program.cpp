@@ -4,11 +4,12 @@
 #include <ostream>
 
 #include "core/closable.hpp"
+#include "core/link_state.hpp"
 #include "core/nvrtc_compilation.hpp"
 #include "core/nvvm_compilation.hpp"
 #include "core/object_code_resource.hpp"
+#include "core/program_options.hpp"
 #include "core/program_resource.hpp"
-#include "core/ptx_compilation.hpp"
 #include "support/read_file.hpp"
 #include "support/text.hpp"
 
@@ -21,11 +22,6 @@ using detail::ProgramResource;
 using support::text;
 
 namespace {
-
-constexpr CompilerBackendType backends[] = {CompilerBackendType::nvrtc, CompilerBackendType::nvjitlink,
-                                            CompilerBackendType::nvvm};
-
-CompilerBackendType backend_of(SourceCodeType type) { return backends[static_cast<int>(type)]; }
 
 std::vector<std::string> nvrtc_arguments(const ProgramOptions& options, Target target) {
   std::vector<std::string> arguments = options.as_arguments(CompilerBackendType::nvrtc, target);
@@ -96,12 +92,23 @@ Code compile_nvvm(const ProgramResource& program, Target target, const CompileOp
 Code compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
   if (target != Target::cubin && target != Target::ptx) refuse_target(program, target, "cubin and ptx");
-  const std::vector<std::string> arguments = program.options.as_arguments(CompilerBackendType::nvjitlink, target);
-  Code code{.type = target, .name = program.options.name, .bytes = program.source};
-  if (target == Target::ptx) return code;
-  core::PtxResult result = core::compile_ptx(program, arguments);
-  if (options.log) *options.log << result.log;
-  code.ptx = std::exchange(code.bytes, std::move(result.cubin));
+  const CompilerBackendType linker = Linker::which_backend();
+  const std::vector<std::string> arguments = program.options.as_arguments(linker, target);
+  Code ptx{.type = Target::ptx, .name = program.options.name, .bytes = program.source};
+  if (target == Target::ptx) return ptx;
+  Code code{.type = target, .name = ptx.name};
+  try {
+    const auto link = core::start_link(core::linker_options(program.options), linker);
+    link->add(ptx);
+    code.bytes = link->complete(target);
+    if (options.log) *options.log << link->info_log();
+  } catch (const LinkError& error) {
+    throw CompileError({.summary = text(linker, " could not compile the PTX of '", code.name, "' with the options ",
+                                        support::join(arguments, " ")),
+                        .log = error.log().empty() ? error.what() : error.log(),
+                        .options = arguments});
+  }
+  code.ptx = std::move(ptx.bytes);
   return code;
 }
 
@@ -149,7 +156,14 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
   return Access::make_code(std::make_shared<detail::ObjectCodeResource>(compile()));
 }
 
-CompilerBackendType Program::backend() const { return backend_of(Access::resource(*this)->type); }
+CompilerBackendType Program::backend() const {
+  switch (Access::resource(*this)->type) {
+    case SourceCodeType::ptx: return Linker::which_backend();
+    case SourceCodeType::nvvm: return CompilerBackendType::nvvm;
+    case SourceCodeType::cxx: break;
+  }
+  return CompilerBackendType::nvrtc;
+}
 
 std::optional<PCHStatusType> Program::pch_status() const { return Access::resource(*this)->pch_status; }
 
@@ -161,7 +175,7 @@ std::ostream& operator<<(std::ostream& out, SourceCodeType type) {
 }
 
 std::ostream& operator<<(std::ostream& out, CompilerBackendType backend) {
-  constexpr const char* names[] = {"NVRTC", "libNVVM", "nvJitLink"};
+  constexpr const char* names[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
   return out << names[static_cast<int>(backend)];
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cuprum/linker.hpp>
 #include <cuprum/program.hpp>
 #include <string>
 #include <vector>
@@ -9,5 +10,9 @@ namespace cuprum::core {
 /// The architecture to compile for: options.arch or the default, as the target needs it. Machine code is made for a
 /// real architecture (sm_90); PTX alone is for a virtual one (compute_90), which spares the compiler the machine code.
 std::string architecture(const ProgramOptions& options, CompilerBackendType backend, Target target);
+
+/// The options of a program of PTX, which the linker compiles, as the linker's. Those that it doesn't have are left
+/// out: ProgramOptions::as_arguments reports them.
+LinkerOptions linker_options(const ProgramOptions& options);
 
 }  // namespace cuprum::core

@@ -31,8 +31,8 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
     EXPECT_EQ(live_objects(), LiveObjects{})
         << "contexts " << live_objects().contexts << ", streams " << live_objects().streams << ", events "
         << live_objects().events << ", buffers " << live_objects().buffers << ", pools " << live_objects().memory_pools
-        << ", programs " << live_objects().programs << ", object codes " << live_objects().object_codes << ", kernels "
-        << live_objects().kernels;
+        << ", programs " << live_objects().programs << ", linkers " << live_objects().linkers << ", object codes "
+        << live_objects().object_codes << ", kernels " << live_objects().kernels;
     EXPECT_EQ(pool_bytes_in_use(), bytes_before_);
     EXPECT_EQ(complaints_, "") << "destructors complained";
     set_log_hook(nullptr);

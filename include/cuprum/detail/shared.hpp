@@ -19,6 +19,7 @@ struct BufferResource;
 struct ContextResource;
 struct EventResource;
 struct KernelResource;
+struct LinkerResource;
 struct ObjectCodeResource;
 class PoolMemory;
 struct ProgramResource;
