@@ -2,12 +2,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 static int succeed(void) { return 0; }
 static int fail(void) { return 999; }  // CUDA_ERROR_UNKNOWN
 
-EXPORT int cuDriverGetVersion(int* version) {
+int cuDriverGetVersion(int* version) {
   *version = 12040;
   return 0;
 }
@@ -56,7 +54,7 @@ static void* entry_point(const char* name) {
   return (void*)(intptr_t)fail;
 }
 
-EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t flags, int* status) {
+int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t flags, int* status) {
   (void)version;
   (void)flags;
   *function = entry_point(name);
@@ -64,6 +62,6 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version, u
   return 0;
 }
 
-EXPORT int cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
+int cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
   return cuGetProcAddress_v2(name, function, version, flags, 0);
 }

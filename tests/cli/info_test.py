@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from cli import CommandTest
+from cli import CommandTest, fake
 
 
 class Info(CommandTest):
@@ -36,6 +36,15 @@ class Info(CommandTest):
         self.assertEqual(device["accesses"], [1, 2])
         self.assertGreater(device["memory"], 0)
         self.assertEqual(device["state"], {})
+
+    def test_adds_what_nvml_knows(self):
+        result = self.run_cuprum("info", "--json", CUPRUM_NVML=fake("GPU_STATE"))
+        self.assertEqual(json.loads(result.stdout)["devices"][0]["state"], {
+            "memory_used_bytes": 1 << 30, "gpu_utilization_percent": 17, "memory_utilization_percent": 5,
+            "temperature_celsius": 41, "power_milliwatts": 123456, "compute_processes": 2})
+        text = self.run_cuprum("info", CUPRUM_NVML=fake("GPU_STATE")).stdout
+        for words in ("1.0 GiB of 4.0 GiB", "41 °C", "123 W", "17 %"):
+            self.assertIn(words, text)
 
     def test_refuses_a_device_that_is_not_there(self):
         result = self.run_cuprum("info", "--device=3")

@@ -1,0 +1,57 @@
+// An NVML that knows every device, and a little about it.
+#include <stdlib.h>
+#include <string.h>
+
+int nvmlInit_v2(void) { return 0; }
+const char* nvmlErrorString(int code) { return code ? "something is wrong" : "nothing is wrong"; }
+
+int nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  strncpy(version, "580.82.07", length);
+  return 0;
+}
+
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  *device = (void*)uuid;
+  return strncmp(uuid, "GPU-", 4) == 0 ? 0 : 6;  // not found
+}
+
+int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* celsius) {
+  (void)device;
+  (void)sensor;
+  *celsius = 41;
+  return 0;
+}
+
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  (void)device;
+  *milliwatts = 123456;
+  return 0;
+}
+
+int nvmlDeviceGetFanSpeed(void* device, unsigned* percent) {
+  (void)device;
+  (void)percent;
+  return 3;  // not supported: there is no fan
+}
+
+int nvmlDeviceGetMemoryInfo(void* device, unsigned long long memory[3]) {
+  (void)device;
+  memory[0] = 4ull << 30;
+  memory[1] = 3ull << 30;
+  memory[2] = 1ull << 30;
+  return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(void* device, unsigned use[2]) {
+  (void)device;
+  use[0] = 17;
+  use[1] = 5;
+  return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* processes) {
+  (void)device;
+  (void)processes;
+  *count = 2;
+  return 7;  // insufficient size
+}
