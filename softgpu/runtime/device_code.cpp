@@ -1,10 +1,14 @@
 #include "softgpu/runtime/device_code.hpp"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
+#include "device_image/elf.hpp"
 #include "device_image/fatbin.hpp"
+#include "device_image/recognize.hpp"
 #include "softgpu/runtime/error.hpp"
 
 namespace softgpu::runtime {
@@ -14,8 +18,6 @@ namespace images = cuprum::device_image;
 using images::Bytes;
 using images::EntryKind;
 
-constexpr std::string_view kElfMagic = "\177ELF";
-
 // Its first bytes, as many as surely are there: text may end before a magic number would.
 Bytes start_of(const void* image, std::size_t size) {
   return {static_cast<const std::byte*>(image),
@@ -23,7 +25,12 @@ Bytes start_of(const void* image, std::size_t size) {
 }
 
 std::string name_of(const images::FatbinEntry& entry) {
-  return entry.kind == EntryKind::ptx ? virtual_name(entry.architecture) : real_name(entry.architecture);
+  switch (entry.kind) {
+    case EntryKind::ptx: return virtual_name(entry.architecture);
+    case EntryKind::cubin: return real_name(entry.architecture);
+    case EntryKind::ltoir: return "LTO-IR for " + real_name(entry.architecture);
+  }
+  return "something unknown";
 }
 
 // PTX for all GPUs of a compute capability comes before PTX that only some of them run.
@@ -41,10 +48,13 @@ std::vector<PtxPart> ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
     if (entry.kind != EntryKind::ptx || entry.architecture.number > compute_capability) continue;
     if (best == nullptr || is_better(entry.architecture, best->architecture)) best = &entry;
   }
-  if (best == nullptr)
-    throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, "softgpu runs PTX, and the fatbin holds none for " +
-                                                    images::virtual_name({compute_capability}) +
-                                                    " or older; it holds " + (found.empty() ? "nothing" : found));
+  if (best == nullptr) {
+    const std::string wanted = images::virtual_name({compute_capability});
+    throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, "softgpu runs PTX, and the fatbin holds none for " + wanted +
+                                                    " or older; it holds " + (found.empty() ? "nothing" : found) +
+                                                    ": compile it for that, too (nvcc -gencode arch=" + wanted +
+                                                    ",code=" + wanted + ")");
+  }
   std::vector<PtxPart> parts;
   for (const images::FatbinEntry& entry : entries)
     if (entry.kind == EntryKind::ptx && entry.architecture == best->architecture)
@@ -58,6 +68,18 @@ std::vector<PtxPart> ptx_of_fatbin(const void* image, std::size_t size, unsigned
   return ptx_of_fatbin(whole ? start : images::fatbin_at(image), compute_capability);
 } catch (const images::Damaged& damage) {
   throw Failure(CUDA_ERROR_INVALID_IMAGE, damage.what());
+}
+
+// Whoever gives an ELF file of unknown size gives at least its header.
+[[noreturn]] void refuse_elf(const void* image, std::size_t size) {
+  require(size >= sizeof(Elf64_Ehdr), CUDA_ERROR_INVALID_IMAGE, "the image is an ELF file whose header is cut off");
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  require(header.e_machine == EM_CUDA, CUDA_ERROR_INVALID_IMAGE,
+          "the image is an ELF file for the host; device code in it has to be linked first (cuLinkAddData)");
+  throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                "the image is machine code for a GPU (a cubin); softgpu runs PTX: compile to PTX, or to a fatbin "
+                "that holds it");
 }
 
 bool is_fatbin(Bytes start) { return images::starts_like_fatbin(start) || images::starts_like_fatbin_wrapper(start); }
@@ -79,10 +101,11 @@ bool looks_like_text(std::string_view text) {
 std::vector<PtxPart> ptx_of(const void* image, std::size_t size, unsigned compute_capability) {
   require(image != nullptr && size != 0, CUDA_ERROR_INVALID_VALUE, "no image");
   const Bytes start = start_of(image, size);
-  if (images::text_of(start).starts_with(kElfMagic))
-    throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                  "the image is machine code for a GPU (a cubin); softgpu runs PTX: compile to PTX, or to a fatbin "
-                  "that holds it");
+  if (images::starts_like_elf(start)) refuse_elf(image, size);
+  if (images::starts_like_ltoir(start))
+    throw Failure(
+        CUDA_ERROR_INVALID_IMAGE,
+        "the image is LTO-IR, which is no code to run yet: link it with nvJitLink, to PTX (-lto -ptx) for softgpu");
   std::vector<PtxPart> parts = is_fatbin(start) ? ptx_of_fatbin(image, size, compute_capability)
                                                 : std::vector<PtxPart>{{"", ptx_text(image, size)}};
   for (const PtxPart& part : parts)

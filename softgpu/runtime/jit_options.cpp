@@ -42,6 +42,11 @@ constexpr Rule kRules[] = {
 // Options of type unsigned or int are cast to a pointer.
 unsigned number(const void* value) { return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(value)); }
 
+// 0 is none.
+std::optional<unsigned> limit(const void* value) {
+  return number(value) != 0 ? std::optional(number(value)) : std::nullopt;
+}
+
 bool is_target(unsigned target) {
   const unsigned plain = target % CU_COMPUTE_ACCELERATED_TARGET_BASE;
   return target / CU_COMPUTE_ACCELERATED_TARGET_BASE <= 2 && plain >= CU_TARGET_COMPUTE_30 &&
@@ -65,6 +70,16 @@ void check(CUjit_option option, const void* value, unsigned use) {
 }
 
 }  // namespace
+
+void KernelLimits::apply(ptx::Module& module) const {
+  for (ptx::Function& kernel : module.functions) {
+    if (!kernel.is_kernel) continue;
+    if (registers && (override_directives || kernel.max_registers == 0)) kernel.max_registers = *registers;
+    if (!threads || (!override_directives && kernel.max_threads[0] != 0)) continue;
+    kernel.max_threads[0] = *threads;
+    kernel.max_threads[1] = kernel.max_threads[2] = 1;
+  }
+}
 
 JitOptions::JitOptions(unsigned count, CUjit_option* options, void** values, Use use) {
   require(count == 0 || (options != nullptr && values != nullptr), CUDA_ERROR_INVALID_VALUE, "options without values");
@@ -91,6 +106,9 @@ void JitOptions::take(CUjit_option option, void** value) {
     case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: set_size(error_); break;
     case CU_JIT_LOG_VERBOSE: verbose_ = number(*value) != 0; break;
     case CU_JIT_WALL_TIME: time_ = value; break;
+    case CU_JIT_MAX_REGISTERS: limits_.registers = limit(*value); break;
+    case CU_JIT_MAX_THREADS_PER_BLOCK: limits_.threads = limit(*value); break;
+    case CU_JIT_OVERRIDE_DIRECTIVE_VALUES: limits_.override_directives = number(*value) != 0; break;
     default: break;
   }
 }

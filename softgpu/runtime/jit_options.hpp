@@ -1,16 +1,27 @@
-// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*. The logs and the time matter to softgpu; the rest
-// is advice to a compiler for GPUs, which is checked and then left alone.
+// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*. The logs, the time and the limits of kernels matter
+// to softgpu; the rest is advice to a compiler for GPUs, which is checked and then left alone.
 #pragma once
 
 #include <cuda.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "softgpu/ptx/ast.hpp"
 #include "softgpu/runtime/error.hpp"
 
 namespace softgpu::runtime {
+
+// Limits that options set for all kernels of a program. They come behind those in the PTX unless they override them.
+struct KernelLimits {
+  std::optional<unsigned> registers;  // per thread
+  std::optional<unsigned> threads;    // per block
+  bool override_directives = false;
+
+  void apply(ptx::Module& module) const;
+};
 
 class JitOptions {
  public:
@@ -23,6 +34,7 @@ class JitOptions {
   JitOptions(unsigned count, CUjit_option* options, void** values, Use use);
 
   bool verbose() const { return verbose_; }
+  const KernelLimits& limits() const { return limits_; }
 
   // For the information log.
   void inform(std::string_view text) { info_.add(text); }
@@ -64,6 +76,7 @@ class JitOptions {
 
   Log error_, info_;
   bool verbose_ = false;
+  KernelLimits limits_;
   void** time_ = nullptr;  // the option's value: a float, in milliseconds
   Clock::duration spent_{};
 };

@@ -12,7 +12,7 @@ namespace softgpu::runtime {
 std::shared_ptr<const jit::Program> load_program(const void* image, std::size_t size, unsigned compute_capability,
                                                  JitOptions options) {
   return options.report([&] {
-    ProgramBuilder builder(compute_capability);
+    ProgramBuilder builder(compute_capability, options.limits());
     for (PtxPart& part : ptx_of(image, size, compute_capability)) builder.add(std::move(part));
     auto program = std::move(builder).finish(CUDA_ERROR_INVALID_PTX);
     if (options.verbose()) options.inform(resource_usage(*program));

@@ -114,7 +114,9 @@ void ProgramBuilder::add(PtxPart part) {
 }
 
 std::shared_ptr<const jit::Program> ProgramBuilder::finish(CUresult undefined) && {
-  auto program = std::make_shared<const jit::Program>(std::move(linker_).finish(), text_of(parts_));
+  ptx::Module module = std::move(linker_).finish();
+  limits_.apply(module);
+  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_));
   check_symbols(*program, undefined);
   return program;
 }

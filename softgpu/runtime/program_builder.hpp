@@ -10,12 +10,14 @@
 #include "softgpu/jit/program.hpp"
 #include "softgpu/ptx/link.hpp"
 #include "softgpu/runtime/device_code.hpp"
+#include "softgpu/runtime/jit_options.hpp"
 
 namespace softgpu::runtime {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(unsigned compute_capability) : compute_capability_(compute_capability) {}
+  explicit ProgramBuilder(unsigned compute_capability, const KernelLimits& limits = {})
+      : compute_capability_(compute_capability), limits_(limits) {}
 
   // A module's text, checked for itself. Throws Failure with the log.
   ptx::Module parse(const PtxPart& part) const;
@@ -34,6 +36,7 @@ class ProgramBuilder {
 
  private:
   const unsigned compute_capability_;
+  const KernelLimits limits_;
   ptx::Linker linker_;
   std::vector<PtxPart> parts_;
 };

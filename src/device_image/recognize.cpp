@@ -25,10 +25,6 @@ struct LtoirAttribute {
   std::uint16_t tag, value;
 };
 
-bool starts_like_ltoir(Bytes image) {
-  return image.size() >= sizeof kLtoirMagic && read<std::uint32_t>(image, 0, "LTO-IR") == kLtoirMagic;
-}
-
 Architecture architecture_of_ltoir(Bytes image) {
   const auto header = read<LtoirHeader>(image, 0, "the header of the LTO-IR");
   Architecture architecture;
@@ -90,6 +86,10 @@ std::string name_of(const ImagePart& part) {
 }
 
 }  // namespace
+
+bool starts_like_ltoir(Bytes image) {
+  return image.size() >= sizeof kLtoirMagic && read<std::uint32_t>(image, 0, "LTO-IR") == kLtoirMagic;
+}
 
 const char* description(ImageKind kind) {
   constexpr std::array names = {"PTX",      "a cubin (machine code)", "LTO-IR",

@@ -38,6 +38,8 @@ struct Image {
   std::vector<ImagePart> parts = {};  ///< all code in it; none in a host file that was compiled without CUDA
 };
 
+bool starts_like_ltoir(Bytes image);
+
 /// None when the bytes look like no image of device code. Throws Damaged when they start like one but are not whole.
 /// LTO-IR doesn't say how long it is: its header alone is checked.
 std::optional<Image> recognize(Bytes image);

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -107,6 +108,31 @@ CUresult load(const char* ptx, std::string& error_log) {
   return result;
 }
 
+TEST_F(Module, OptionsLimitKernels) {
+  float time = -1;
+  CUjit_option options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_WALL_TIME};
+  void* values[] = {reinterpret_cast<void*>(std::uintptr_t{24}), reinterpret_cast<void*>(std::uintptr_t{3}), nullptr};
+  CUmodule module = nullptr;
+  ASSERT_SUCCESS(CU(cuModuleLoadDataEx)(&module, kKernels, 3, options, values));
+  std::memcpy(&time, &values[2], sizeof time);
+  EXPECT_GE(time, 0);
+  CUfunction function = nullptr;
+  ASSERT_SUCCESS(CU(cuModuleGetFunction)(&function, module, "increment"));
+  int registers = 0;
+  ASSERT_SUCCESS(CU(cuFuncGetAttribute)(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+  EXPECT_GT(registers, 0);
+  EXPECT_LE(registers, 24);
+  EXPECT_SUCCESS(CU(cuModuleUnload)(module));
+}
+
+TEST_F(Module, OptionsThatMakeNoSenseAreRefused) {
+  CUmodule module = nullptr;
+  CUjit_option option = CU_JIT_NUM_OPTIONS;
+  void* value = nullptr;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuModuleLoadDataEx)(&module, kKernels, 1, &option, &value));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuModuleLoadDataEx)(&module, kKernels, 1, nullptr, nullptr));
+}
+
 TEST_F(Module, BadInstructionIsInTheErrorLogWithItsLine) {
   std::string log;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_PTX, load(".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -211,22 +237,6 @@ TEST_F(Library, SymbolsAreFound) {
   int value = 0;
   ASSERT_SUCCESS(CU(cuMemcpyDtoH)(&value, counter, 4));
   EXPECT_EQ(value, 41);
-}
-
-TEST_F(DriverTest, LinksOnePtxInput) {
-  CUlinkState link = nullptr;
-  ASSERT_SUCCESS(CU(cuLinkCreate)(0, nullptr, nullptr, &link));
-  std::string ptx = kKernels;
-  ASSERT_SUCCESS(CU(cuLinkAddData)(link, CU_JIT_INPUT_PTX, ptx.data(), ptx.size() + 1, "kernels", 0, nullptr, nullptr));
-  void* image = nullptr;
-  size_t size = 0;
-  ASSERT_SUCCESS(CU(cuLinkComplete)(link, &image, &size));
-  CUmodule module = nullptr;
-  ASSERT_SUCCESS(CU(cuModuleLoadData)(&module, image));
-  ASSERT_SUCCESS(CU(cuLinkDestroy)(link));
-  CUfunction function = nullptr;
-  EXPECT_SUCCESS(CU(cuModuleGetFunction)(&function, module, "increment"));
-  EXPECT_SUCCESS(CU(cuModuleUnload)(module));
 }
 
 }  // namespace

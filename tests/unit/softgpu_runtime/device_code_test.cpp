@@ -4,6 +4,7 @@
 
 #include "device_image/fatbin.hpp"
 #include "softgpu/runtime/error.hpp"
+#include "tests/unit/device_image/images.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -74,7 +75,28 @@ TEST(DeviceCode, ImageKeepsModulesAndTheirNames) {
 TEST(DeviceCode, MachineCodeAloneIsRefused) {
   EXPECT_EQ(refusal_of(write_fatbin({machine_code()})), CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(refusal_of(write_fatbin({ptx_for(100, "hundred")})), CUDA_ERROR_NO_BINARY_FOR_GPU);
-  EXPECT_EQ(refusal_of(std::string("\177ELF\2\1\1\0", 8)), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(refusal_of(cuprum::tests::raw_elf()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+std::string words_of_refusal(const std::string& image) {
+  try {
+    ptx(image);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return {};
+}
+
+TEST(DeviceCode, RefusalsSayWhatToDo) {
+  using cuprum::tests::raw_elf;
+  EXPECT_NE(words_of_refusal(raw_elf()).find("compile to PTX"), std::string::npos);
+  EXPECT_NE(words_of_refusal(raw_elf({.machine = EM_X86_64})).find("cuLinkAddData"), std::string::npos);
+  EXPECT_NE(words_of_refusal("\177ELF\2\1").find("cut off"), std::string::npos);
+  EXPECT_NE(words_of_refusal(cuprum::tests::raw_ltoir()).find("nvJitLink"), std::string::npos);
+  EXPECT_EQ(
+      words_of_refusal(write_fatbin({machine_code()})),
+      "softgpu runs PTX, and the fatbin holds none for compute_90 or older; it holds sm_90: compile it for that, too "
+      "(nvcc -gencode arch=compute_90,code=compute_90)");
 }
 
 TEST(DeviceCode, TruncatedFatbinIsRefused) {

@@ -134,6 +134,28 @@ TEST(JitOptions, InputsOfALinkTakeCompilerOptionsOnly) {
   EXPECT_EQ(outcome({CU_JIT_FALLBACK_STRATEGY}, {nullptr}, Use::link), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST(JitOptions, LimitsComeBehindThoseOfThePtx) {
+  CUjit_option names[] = {CU_JIT_MAX_REGISTERS, CU_JIT_MAX_THREADS_PER_BLOCK, CU_JIT_OVERRIDE_DIRECTIVE_VALUES};
+  void* values[] = {number(32), number(64), number(0)};
+  ptx::Module module;
+  module.functions.resize(3);
+  module.functions[0].is_kernel = module.functions[1].is_kernel = true;
+  module.functions[1].max_registers = 128;
+  module.functions[1].max_threads[0] = 16;
+  module.functions[1].max_threads[1] = 16;
+  JitOptions(3, names, values, Use::load).limits().apply(module);
+  EXPECT_EQ(module.functions[0].max_registers, 32u);
+  EXPECT_EQ(module.functions[0].max_threads[0], 64u);
+  EXPECT_EQ(module.functions[1].max_registers, 128u);
+  EXPECT_EQ(module.functions[1].max_threads[1], 16u);
+  EXPECT_EQ(module.functions[2].max_registers, 0u) << "not a kernel";
+  values[2] = number(1);
+  JitOptions(3, names, values, Use::load).limits().apply(module);
+  EXPECT_EQ(module.functions[1].max_registers, 32u);
+  EXPECT_EQ(module.functions[1].max_threads[0], 64u);
+  EXPECT_EQ(module.functions[1].max_threads[1], 1u);
+}
+
 TEST(JitOptions, WhatWouldChangeTheResultIsNotSupported) {
   EXPECT_EQ(outcome({CU_JIT_LTO}, {number(1)}, Use::link), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(outcome({CU_JIT_GLOBAL_SYMBOL_COUNT}, {number(1)}, Use::load), CUDA_ERROR_NOT_SUPPORTED);
