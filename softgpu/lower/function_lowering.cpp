@@ -130,8 +130,10 @@ llvm::Value* FunctionLowering::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<
 }
 
 void FunctionLowering::refuse(const ptx::Instruction& instruction, const std::string& why) const {
-  throw std::runtime_error("line " + std::to_string(instruction.where.line) + " of the PTX: " + instruction.text + " " +
-                           why);
+  const std::vector<std::string>& parts = module.source().parts;
+  const bool named = source.part < parts.size() && !parts[source.part].empty();
+  throw std::runtime_error("line " + std::to_string(instruction.where.line) + " of " +
+                           (named ? "'" + parts[source.part] + "'" : "the PTX") + ": " + instruction.text + " " + why);
 }
 
 }  // namespace softgpu::lower

@@ -6,6 +6,7 @@
 
 #include "device_image/archive.hpp"
 #include "device_image/elf.hpp"
+#include "device_image/recognize.hpp"
 #include "softgpu/runtime/error.hpp"
 
 namespace softgpu::runtime {
@@ -50,12 +51,12 @@ LinkInput read_archive(Bytes archive, const std::string& name, unsigned compute_
   std::size_t number = 1;
   for (const images::ArchiveMember& member : images::read_archive(archive)) {
     const std::string member_name = name + ":" + name_of(member, number++);
+    if (!images::recognize(member.contents)) continue;  // notes of somebody
     try {
       std::vector<PtxPart> parts = parts_of(member.contents, compute_capability);
       put_names(parts, member_name);
       for (PtxPart& part : parts) input.parts.push_back(std::move(part));
-    } catch (const Failure& failure) {
-      if (failure.code() != CUDA_ERROR_NO_BINARY_FOR_GPU) throw;
+    } catch (const Failure&) {
       input.without_ptx.push_back(member_name);
     }
   }

@@ -1,5 +1,6 @@
 #include "softgpu/runtime/program_builder.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -20,14 +21,15 @@ CUresult code_of(ptx::Diagnostic::Cause cause) {
   return CUDA_ERROR_INVALID_PTX;
 }
 
+// With the code of the first error.
 [[noreturn]] void refuse(const std::vector<ptx::Diagnostic>& diagnostics, const std::string& name) {
-  CUresult code = CUDA_ERROR_INVALID_PTX;
+  const auto first = std::find_if(diagnostics.begin(), diagnostics.end(), [](const ptx::Diagnostic& diagnostic) {
+    return diagnostic.severity == ptx::Diagnostic::Severity::error;
+  });
   std::string log;
-  for (auto diagnostic = diagnostics.rbegin(); diagnostic != diagnostics.rend(); ++diagnostic) {
-    log.insert(0, (name.empty() ? "" : name + ", ") + ptx::to_string(*diagnostic) + "\n");
-    if (diagnostic->severity == ptx::Diagnostic::Severity::error) code = code_of(diagnostic->cause);
-  }
-  throw Failure(code, log);
+  for (const ptx::Diagnostic& diagnostic : diagnostics)
+    log += (name.empty() ? "" : name + ", ") + ptx::to_string(diagnostic) + "\n";
+  throw Failure(first != diagnostics.end() ? code_of(first->cause) : CUDA_ERROR_INVALID_PTX, log);
 }
 
 // PTX for a newer GPU than the device is refused. That for one architecture alone (sm_90a) or for a family (sm_100f)

@@ -110,7 +110,7 @@ TEST_F(Links, TakesMembersOfArchivesThatAreMissing) {
   const std::string archive = raw_archive({{"unused.o/", object(fatbin(function("unused")))},
                                            {"g.o/", object(fatbin(function("g")))},
                                            {"host.o/", object("", ".data")},
-                                           {"notes.txt/", kHeader},
+                                           {"notes.txt/", "what was changed when"},
                                            {"f.o/", object(fatbin(function_that_calls("f", "g")))}});
   EXPECT_EQ(add(CU_JIT_INPUT_LIBRARY, archive, "lib.a"), CUDA_SUCCESS);
   EXPECT_EQ(add(CU_JIT_INPUT_PTX, kernel_that_calls("f"), "main"), CUDA_SUCCESS);
@@ -118,12 +118,14 @@ TEST_F(Links, TakesMembersOfArchivesThatAreMissing) {
 }
 
 TEST_F(Links, LeavesOutMembersThatItCannotRun) {
-  const std::string archive = raw_archive(
-      {{"sm.o/", object(machine_code())}, {"bad.o/", object(fatbin(kHeader + ".func f() { frobnicate; }"))}});
+  const std::string archive = raw_archive({{"sm.o/", object(machine_code())},
+                                           {"lto.o/", cuprum::tests::raw_ltoir()},
+                                           {"bad.o/", object(fatbin(kHeader + ".func f() { frobnicate; }"))}});
   EXPECT_EQ(add(CU_JIT_INPUT_LIBRARY, archive, "lib.a"), CUDA_SUCCESS);
   EXPECT_EQ(add(CU_JIT_INPUT_PTX, kernel_that_calls("f"), "main"), CUDA_SUCCESS);
   EXPECT_EQ(complete(), CUDA_ERROR_INVALID_SOURCE);
   EXPECT_NE(std::string(infos_).find("'lib.a:sm.o' is left out"), std::string::npos) << infos_;
+  EXPECT_NE(std::string(infos_).find("'lib.a:lto.o' is left out"), std::string::npos) << infos_;
   EXPECT_NE(std::string(infos_).find("frobnicate"), std::string::npos) << infos_;
   EXPECT_NE(std::string(errors_).find("Undefined reference to 'f' in 'main'"), std::string::npos) << errors_;
   EXPECT_EQ(complete(), CUDA_ERROR_INVALID_VALUE) << "it has failed";
