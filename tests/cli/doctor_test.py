@@ -72,6 +72,15 @@ class Doctor(CommandTest):
         self.assertEqual(code, 0)
         self.assert_finds(report, "warning", "linker-path-shadows", f"programs that link to nvrtc get {other}", "LD_LIBRARY_PATH")
 
+    def test_with_a_runtime_in_ld_library_path_before_the_toolkit_s(self):
+        other = self.place(fake("NOTHING"), "old", "libcudart.so.13")
+        report, _ = self.doctor(CUDA_HOME=None, LD_LIBRARY_PATH=other.parent)
+        runtime = next(library for library in report["libraries"] if library["name"] == "cudart")
+        self.assertEqual(runtime["path"], str(other))
+        if not runtime["shadowed"]:
+            self.skipTest("there is no toolkit in the usual folders")
+        self.assert_finds(report, "warning", "linker-path-shadows", f"LD_LIBRARY_PATH puts {other} before", "LD_LIBRARY_PATH")
+
     def test_where_every_program_gets_softgpu(self):
         softgpu = os.path.dirname(self.doctor()[0]["softgpu"]["path"])
         report, _ = self.doctor(LD_LIBRARY_PATH=softgpu)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include "terminal.hpp"
@@ -309,9 +310,12 @@ const DriverFacts* driver_in_use(const Facts& facts) {
 std::vector<Finding> diagnose(const Facts& facts) {
   Findings findings;
   for (Check check : checks) check(facts, findings);
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-  return findings;
+  Findings worst_first;
+  for (Severity severity : {Severity::error, Severity::warning, Severity::note}) {
+    std::copy_if(findings.begin(), findings.end(), std::back_inserter(worst_first),
+                 [&](const Finding& finding) { return finding.severity == severity; });
+  }
+  return worst_first;
 }
 
 }  // namespace cuprum::cli

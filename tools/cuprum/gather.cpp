@@ -88,6 +88,7 @@ Facts gather_facts() {
   facts.softgpu = gather_softgpu();
   facts.nvrtc = gather_nvrtc();
   facts.libraries = gather_libraries();
+  note_linker_path(facts);
   facts.headers = gather_headers();
   facts.libdevice = find_libdevice();
   facts.caches = gather_caches();

@@ -13,6 +13,8 @@ DriverFacts gather_nvidia_driver();
 DriverFacts gather_softgpu();
 CompilerFacts gather_nvrtc();
 std::vector<LibraryFacts> gather_libraries();
+/// Notes which of the libraries in `facts` were found only because of LD_LIBRARY_PATH.
+void note_linker_path(Facts& facts);
 std::vector<HeaderFacts> gather_headers();
 std::vector<CacheFacts> gather_caches();
 TourFacts run_tour();

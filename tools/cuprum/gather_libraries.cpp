@@ -198,10 +198,10 @@ std::vector<LibraryFacts> found_without_linker_path() {
   return result.problem.empty() ? decode<std::vector<LibraryFacts>>(result.text) : std::vector<LibraryFacts>();
 }
 
-// Whether a file is the first found only because of LD_LIBRARY_PATH. `name` is among the catalog's.
 void compare_with(const std::vector<LibraryFacts>& without, LibraryFacts& facts) {
+  if (facts.via != "system") return;
   for (const LibraryFacts& other : without) {
-    if (other.name == facts.name && !other.path.empty() && other.path != facts.path && facts.via == "system") {
+    if (other.name == facts.name && !other.path.empty() && other.path != facts.path) {
       facts.without_linker_path = other.path;
     }
   }
@@ -243,13 +243,16 @@ std::vector<LibraryFacts> gather_libraries() {
   for (const std::string& name : pathfinder::supported(Kind::dynamic_lib)) {
     if (name != "nvrtc") probes.emplace_back(name);
   }
-  const std::vector<LibraryFacts> without = found_without_linker_path();
   std::vector<LibraryFacts> all;
-  for (LibraryProbe& probe : probes) {
-    all.push_back(probe.finish());
-    compare_with(without, all.back());
-  }
+  for (LibraryProbe& probe : probes) all.push_back(probe.finish());
   return all;
+}
+
+void note_linker_path(Facts& facts) {
+  if (!facts.variables.contains("LD_LIBRARY_PATH")) return;
+  const std::vector<LibraryFacts> without = found_without_linker_path();
+  compare_with(without, facts.nvrtc.library);
+  for (LibraryFacts& library : facts.libraries) compare_with(without, library);
 }
 
 std::vector<HeaderFacts> gather_headers() {
