@@ -52,6 +52,25 @@ extern "C" __global__ void k(float* a) { a[0] = a[1] * a[2] + a[3]; a[4] = a[5] 
 constexpr const char* unused_variable = "extern \"C\" __global__ void k(int* p) {\n  int unused = 1;\n  *p = 1;\n}\n";
 constexpr const char* plain = "extern \"C\" __global__ void k(int* p) { *p = 1; }";
 
+TEST_F(ProgramOptionsTest, ReachTheKernelThatRuns) {
+  file("answer.h", R"(
+#include <cuda_fp16.h>
+#ifdef WITH_TWO
+  #define ANSWER (FORTY + 2)
+#endif
+using Half = __half;
+)");
+  Program program(R"(
+#include "answer.h"
+extern "C" __global__ void k(int* out) { *out = ANSWER + sizeof(Half); }
+)",
+                  {.define_macro = {{"FORTY", "40"}, {"WITH_TWO"}}, .include_path = {folder}});
+  Stream stream = device.create_stream();
+  Buffer out = device.allocate(sizeof(int), stream);
+  launch(stream, {}, program.compile(Target::cubin).get_kernel("k"), out);
+  EXPECT_EQ(download<int>(out, stream).front(), 44);
+}
+
 TEST_F(ProgramOptionsTest, StdChoosesTheLanguage) {
   constexpr const char* source = "template <typename T> concept C = true; extern \"C\" __global__ void k() {}";
   EXPECT_THAT(ptx(source, {.std = "c++20"}), HasSubstr(".entry k"));

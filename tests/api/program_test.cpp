@@ -79,18 +79,6 @@ TEST_F(ProgramTest, GivesWarningsToTheLog) {
   EXPECT_THAT(log.str(), HasSubstr("unused"));
 }
 
-TEST_F(ProgramTest, PassesItsOptions) {
-  Program program(R"(
-#include "answer.h"
-extern "C" __global__ void k(int* out) { *out = ANSWER + sizeof(Half); }
-)",
-                  {.define_macro = {{"FORTY", "40"}, {"WITH_TWO"}}, .include_path = {CUPRUM_TEST_DATA}});
-  Stream stream = device.create_stream();
-  Buffer out = device.allocate(sizeof(int), stream);
-  launch(stream, {}, program.compile(Target::cubin).get_kernel("k"), out);
-  EXPECT_EQ(download<int>(out, stream).front(), 44);
-}
-
 TEST_F(ProgramTest, CanBeCompiledAgainWithOtherNames) {
   Program program(template_source);
   EXPECT_EQ(program.compile(Target::ptx, {.name_expressions = {"add<int, 1>"}}).symbol_mapping().count("add<int, 1>"),

@@ -42,6 +42,7 @@ class Endless : public testing::Test {
  protected:
   // Waits for the kernel on this thread, as a program would, and has SIGINT sent from another.
   static void run(const char* kernel) {
+    std::signal(SIGINT, SIG_DFL);  // what a shell starts in the background ignores it
     CUcontext context = nullptr;
     ASSERT_SUCCESS(CU(cuInit)(0));
     ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context, 0));
