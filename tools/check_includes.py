@@ -45,6 +45,7 @@ FOREIGN = {
     "cuda_runtime": [],
     "dlpack/": ["src/core"],
     "nlohmann/": ["tools/cuprum"],
+    "xxhash.h": ["src/support"],
     "nvrtc.h": ["src/toolchain"],
     "nvJitLink.h": ["src/toolchain"],
     "nvvm.h": ["src/toolchain"],

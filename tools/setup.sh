@@ -13,6 +13,7 @@ debian_packages=(
   g++ cmake ninja-build pkg-config     # building
   llvm-19-dev libzstd-dev zlib1g-dev   # softgpu's compiler; LLVM's CMake files ask for the other two
   nlohmann-json3-dev                   # the cuprum command
+  libxxhash-dev                        # the hash of libcuprum's caches
   libgtest-dev libgmock-dev            # tests
   clang-format-19                      # a test that the sources are formatted
   python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI
@@ -190,6 +191,7 @@ ensure_foreign_packages() {
 # Caches that would land in the user's home stay in the project.
 keep_caches_here() {
   export CCACHE_DIR=${CCACHE_DIR:-$deps/cache/ccache}
+  export CUPRUM_CACHE_DIR=${CUPRUM_CACHE_DIR:-$deps/cache/cuprum}
   export SOFTGPU_CACHE_DIR=${SOFTGPU_CACHE_DIR:-$deps/cache/softgpu}
   export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-$deps/cache/nvidia}
   export PYTHONDONTWRITEBYTECODE=1

@@ -46,6 +46,7 @@
 #include <cuprum/pinned_memory_resource.hpp>
 #include <cuprum/prepared_launch.hpp>
 #include <cuprum/program.hpp>
+#include <cuprum/program_cache.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
 #include <cuprum/strided_memory_view.hpp>

@@ -117,11 +117,22 @@ struct ProgramOptions {
   CUPRUM_API std::vector<std::string> as_arguments(CompilerBackendType backend, Target target) const;
 };
 
+class ProgramCacheResource;
+
+/// The cache that Program::compile uses unless told otherwise: up to 1 GiB of files in the folder that CUPRUM_CACHE_DIR
+/// names, or $XDG_CACHE_HOME/cuprum, or ~/.cache/cuprum. Null when CUPRUM_CACHE_DIR is "off", or when there is no
+/// folder. The environment is looked at once.
+CUPRUM_API ProgramCacheResource* default_program_cache();
+
 struct CompileOptions {
   /// C++ names of kernels and variables to instantiate and to find again, such as "scale<float>".
   std::vector<std::string> name_expressions = {};
-  /// Receives what the compiler prints when it succeeds (warnings); when it fails, CompileError has it.
+  /// Receives what the compiler prints when it succeeds (warnings), or printed when what is in the cache was compiled;
+  /// when it fails, CompileError has it.
   std::ostream* log = nullptr;
+  /// Where to look before compiling, and to keep the result (<cuprum/program_cache.hpp>); null for nowhere. What can't
+  /// be cached is compiled each time. A cache that fails is the log hook's matter, once, and never that of compile().
+  ProgramCacheResource* cache = default_program_cache();
 };
 
 /// Source and options; a cheap handle whose copies share them. Threads may compile one program at the same time.

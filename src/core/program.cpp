@@ -8,6 +8,7 @@
 #include "core/nvrtc_compilation.hpp"
 #include "core/nvvm_compilation.hpp"
 #include "core/object_code_resource.hpp"
+#include "core/program_cache_use.hpp"
 #include "core/program_options.hpp"
 #include "core/program_resource.hpp"
 #include "support/read_file.hpp"
@@ -15,6 +16,7 @@
 
 namespace cuprum {
 
+using core::Compiled;
 using core::NvrtcCompilation;
 using detail::Access;
 using detail::Code;
@@ -50,7 +52,7 @@ Code result_of(const NvrtcCompilation& compilation, const ProgramResource& progr
                              ", only to ", possible));
 }
 
-Code compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
+Compiled compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
   if (target != Target::ptx && target != Target::cubin && target != Target::ltoir)
     refuse_target(program, target, "cubin, ptx and ltoir");
   const std::vector<std::string> arguments = nvrtc_arguments(program.options, target);
@@ -69,8 +71,7 @@ Code compile_cxx(ProgramResource& program, Target target, const CompileOptions& 
     }
     program.pch_status = status.value_or(PCHStatusType::failed);
   }
-  if (options.log) *options.log << compilation->log();
-  return result_of(*compilation, program, target, options);
+  return {result_of(*compilation, program, target, options), compilation->log()};
 }
 
 void refuse_names(const ProgramResource& program, const CompileOptions& options) {
@@ -79,37 +80,36 @@ void refuse_names(const ProgramResource& program, const CompileOptions& options)
                              ": name expressions are for CUDA C++; ask for the symbols themselves"));
 }
 
-Code compile_nvvm(const ProgramResource& program, Target target, const CompileOptions& options) {
+Compiled compile_nvvm(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
   if (target != Target::ptx && target != Target::ltoir) refuse_target(program, target, "ptx and ltoir");
   core::NvvmResult result =
       core::compile_nvvm(program, program.options.as_arguments(CompilerBackendType::nvvm, target));
-  if (options.log) *options.log << result.log;
   if (target == Target::ptx && !result.code.empty() && result.code.back() == '\0') result.code.pop_back();
-  return {.type = target, .name = program.options.name, .bytes = std::move(result.code)};
+  return {{.type = target, .name = program.options.name, .bytes = std::move(result.code)}, std::move(result.log)};
 }
 
-Code compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
+Compiled compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
   if (target != Target::cubin && target != Target::ptx) refuse_target(program, target, "cubin and ptx");
   const CompilerBackendType linker = Linker::which_backend();
   const std::vector<std::string> arguments = program.options.as_arguments(linker, target);
   Code ptx{.type = Target::ptx, .name = program.options.name, .bytes = program.source};
-  if (target == Target::ptx) return ptx;
-  Code code{.type = target, .name = ptx.name};
+  if (target == Target::ptx) return {std::move(ptx)};
+  Compiled result{{.type = target, .name = ptx.name}};
   try {
     const auto link = core::start_link(core::linker_options(program.options), linker);
     link->add(ptx);
-    code.bytes = link->complete(target);
-    if (options.log) *options.log << link->info_log();
+    result.code.bytes = link->complete(target);
+    result.log = link->info_log();
   } catch (const LinkError& error) {
-    throw CompileError({.summary = text(linker, " could not compile the PTX of '", code.name, "' with the options ",
-                                        support::join(arguments, " ")),
+    throw CompileError({.summary = text(linker, " could not compile the PTX of '", result.code.name,
+                                        "' with the options ", support::join(arguments, " ")),
                         .log = error.log().empty() ? error.what() : error.log(),
                         .options = arguments});
   }
-  code.ptx = std::move(ptx.bytes);
-  return code;
+  result.code.ptx = std::move(ptx.bytes);
+  return result;
 }
 
 SourceCodeType type_of_file(const std::filesystem::path& path) {
@@ -153,7 +153,9 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
     }
     return compile_cxx(*program, target, options);
   };
-  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(compile()));
+  Compiled compiled = core::cached_or(compile, *program, target, options);
+  if (options.log) *options.log << compiled.log;
+  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled.code)));
 }
 
 CompilerBackendType Program::backend() const {

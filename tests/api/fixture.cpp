@@ -1,5 +1,7 @@
 #include "api/fixture.hpp"
 
+#include <stdlib.h>
+
 #include <cuprum/driver.hpp>
 
 namespace cuprum::tests {
@@ -43,6 +45,7 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
 };
 
 const bool registered = [] {
+  setenv("CUPRUM_CACHE_DIR", "off", false);  // run by hand, tests leave nothing in the user's cache, and find nothing
   ::testing::UnitTest::GetInstance()->listeners().Append(new LeakCheck);
   return true;
 }();

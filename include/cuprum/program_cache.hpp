@@ -1,0 +1,131 @@
+// Caches of compiled programs. Program::compile uses the user's cache folder without being told; give it another cache,
+// or none:
+//
+//   InMemoryProgramCache cache;
+//   ObjectCode first = program.compile(Target::cubin, {.cache = &cache});   // compiles
+//   ObjectCode second = program.compile(Target::cubin, {.cache = &cache});  // doesn't
+//   ObjectCode third = program.compile(Target::cubin, {.cache = nullptr});  // compiles
+//
+// docs/guide/compiling.md says what makes two compilations the same one.
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/program.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace cuprum {
+
+/// A cache: bytes under keys, both of any length. Derive from it to keep them elsewhere; the functions that are pure
+/// here are all that is needed, and must bear calls from several threads.
+///
+/// There is no question whether a key is there: the answer could be wrong by the time the value is asked for.
+class CUPRUM_API ProgramCacheResource {
+ public:
+  ProgramCacheResource() = default;
+  ProgramCacheResource(const ProgramCacheResource&) = delete;
+  ProgramCacheResource& operator=(const ProgramCacheResource&) = delete;
+  virtual ~ProgramCacheResource();
+
+  /// What was stored under the key last; none when there is nothing.
+  virtual std::optional<std::string> get(std::string_view key) = 0;
+
+  /// Stores, in place of what was there. The value may be gone any time later. Throws when it can't;
+  /// Program::compile tells the log hook then, once, and goes on.
+  virtual void set(std::string_view key, std::string_view value) = 0;
+
+  /// Whether there was something to remove.
+  virtual bool erase(std::string_view key) = 0;
+
+  /// How many values there are.
+  virtual std::size_t size() = 0;
+
+  virtual void clear() = 0;
+
+  /// Gives back what the cache holds open. Those of the library hold nothing open and stay usable.
+  virtual void close();
+
+  /// set() for each.
+  void update(const std::unordered_map<std::string, std::string>& values);
+
+  /// Object code with the PTX and the names that belong to it, in the form that Program::compile stores: what one of
+  /// them put under a key of make_program_cache_key(), the other finds. None when there is nothing, or something else.
+  /// Of linked code the machine code alone is kept.
+  std::optional<ObjectCode> get_code(std::string_view key);
+  void set_code(std::string_view key, const ObjectCode& code);
+};
+
+struct ProgramCacheOptions {
+  /// When values take more than this, those that were used longest ago go; a value larger than this isn't stored. No
+  /// limit when not given. Throws InvalidArgument when it is 0.
+  std::optional<std::size_t> max_size_bytes = {};
+};
+
+/// Keeps values for as long as it lives. Threads may share it.
+class CUPRUM_API InMemoryProgramCache : public ProgramCacheResource {
+ public:
+  explicit InMemoryProgramCache(ProgramCacheOptions options = {});
+  ~InMemoryProgramCache() override;
+
+  std::optional<std::string> get(std::string_view key) override;
+  void set(std::string_view key, std::string_view value) override;
+  bool erase(std::string_view key) override;
+  std::size_t size() override;
+  void clear() override;
+
+ private:
+  struct Values;
+  std::unique_ptr<Values> values_;
+};
+
+/// Keeps values as files in a folder, one each, that any number of threads and processes may share. Files appear whole
+/// or not at all, whatever happens to the process that writes them. Each has a checksum: one that is damaged, truncated
+/// or of another format is removed and counts as absent. Files and folder are made for their owner alone, and files of
+/// other users are not read.
+class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
+ public:
+  /// Without a path, the user's cache folder: what CUPRUM_CACHE_DIR names, or $XDG_CACHE_HOME/cuprum, or
+  /// ~/.cache/cuprum. The folder is made when the first value is stored. Throws InvalidArgument when none is left.
+  explicit FileStreamProgramCache(std::string path = {}, ProgramCacheOptions options = {});
+  ~FileStreamProgramCache() override;
+
+  std::optional<std::string> get(std::string_view key) override;
+  /// Throws Error that says what the system said about which file: no space left, no permission.
+  void set(std::string_view key, std::string_view value) override;
+  bool erase(std::string_view key) override;
+  std::size_t size() override;
+  void clear() override;
+
+  const std::string& path() const;
+  std::optional<std::size_t> max_size_bytes() const;
+  /// What the files take.
+  std::size_t size_bytes() const;
+
+ private:
+  struct Folder;
+  std::unique_ptr<Folder> folder_;
+};
+
+struct ProgramCacheKeyOptions {
+  std::vector<std::string> name_expressions = {};  ///< in any order
+  /// Stands for what the library can't see: when it is given, a program whose included files can't all be told (a
+  /// computed #include) has a key, too.
+  std::string extra_digest = {};
+};
+
+/// A key that is the same as long as the compilation gives the same: made of the source, the files that it includes,
+/// the options, the architecture, the target, and the compiler with its own headers. Program::compile uses it.
+///
+/// Throws InvalidArgument for what can't be cached: options whose point is what the compiler does besides (`time`,
+/// `fdevice_time_trace`, precompiled headers), a computed #include, #include_next, __DATE__ and __TIME__; and for what
+/// can't be compiled.
+CUPRUM_API std::string make_program_cache_key(std::string_view source, SourceCodeType type,
+                                              const ProgramOptions& options, Target target,
+                                              const ProgramCacheKeyOptions& key_options = {});
+
+}  // namespace cuprum

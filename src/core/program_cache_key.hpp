@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cuprum/program_cache.hpp>
+#include <string>
+#include <string_view>
+
+namespace cuprum::core {
+
+struct ProgramCacheKey {
+  std::string key;
+  std::string obstacle;  ///< why there is no key; empty when there is
+};
+
+/// As make_program_cache_key(), which throws where this says what is in the way. Throws for what can't be compiled.
+ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, const ProgramOptions& options,
+                                  Target target, const ProgramCacheKeyOptions& key_options);
+
+}  // namespace cuprum::core

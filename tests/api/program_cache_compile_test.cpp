@@ -1,0 +1,198 @@
+// Which compilations a cache takes for the same, and what happens when it is of no use.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "api/fixture.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cuprum::tests {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Counts how it is used.
+class CountingCache : public InMemoryProgramCache {
+ public:
+  std::optional<std::string> get(std::string_view key) override {
+    std::optional<std::string> value = InMemoryProgramCache::get(key);
+    last_key = key;
+    (value ? hits : misses) += 1;
+    return value;
+  }
+  int hits = 0;
+  int misses = 0;
+  std::string last_key;
+};
+
+/// A cache that can do nothing.
+class BrokenCache : public InMemoryProgramCache {
+ public:
+  std::optional<std::string> get(std::string_view) override { throw Error("the shelf has no ladder"); }
+  void set(std::string_view, std::string_view) override { throw Error("the shelf is full"); }
+};
+
+class ProgramCacheCompileTest : public ApiTest {
+ protected:
+  /// Whether it came from the cache.
+  bool is_hit(const Program& program, Target target = Target::ptx, std::vector<std::string> names = {}) {
+    const int before = cache.hits;
+    program.compile(target, {.name_expressions = std::move(names), .cache = &cache});
+    return cache.hits != before;
+  }
+  bool is_hit(const ProgramOptions& options) { return is_hit(Program(source, options)); }
+
+  std::string source = "template <int> __global__ void k(int* p) { *p = 1; }";
+  TemporaryFolder folder;
+  CountingCache cache;
+};
+
+TEST_F(ProgramCacheCompileTest, TellsCompilationsApart) {
+  EXPECT_FALSE(is_hit(Program(source)));
+  EXPECT_TRUE(is_hit(Program(source)));
+  EXPECT_FALSE(is_hit(Program(source + " ")));
+  EXPECT_FALSE(is_hit(Program(source), Target::cubin));
+  EXPECT_FALSE(is_hit(Program(source), Target::ltoir));
+  EXPECT_FALSE(is_hit(Program(source), Target::ptx, {"k<1>"}));
+  EXPECT_FALSE(is_hit(Program(source), Target::ptx, {"k<1>", "k<2>"}));
+  EXPECT_TRUE(is_hit(Program(source), Target::ptx, {"k<2>", "k<1>"}));
+  EXPECT_FALSE(is_hit({.name = "other.cu"}));
+  EXPECT_FALSE(is_hit({.arch = "compute_80"}));
+  EXPECT_FALSE(is_hit({.std = "c++20"}));
+  EXPECT_FALSE(is_hit({.define_macro = {{"A", "B"}}}));
+  EXPECT_FALSE(is_hit({.define_macro = {{"A"}, {"B"}}}));
+  EXPECT_TRUE(is_hit({.arch = "compute_" + device.arch()})) << "which is what it was compiled for by default";
+}
+
+TEST_F(ProgramCacheCompileTest, SeesChangesOfHeaders) {
+  folder.write("inner.h", "#define VALUE 1\n");
+  folder.write("outer.h", "#include \"inner.h\"\n");
+  const Program program("#include <outer.h>\n__global__ void k(int* p) { *p = VALUE; }",
+                        {.include_path = {folder.path().string()}});
+  EXPECT_FALSE(is_hit(program));
+  EXPECT_TRUE(is_hit(program));
+  folder.write("inner.h", "#define VALUE 2\n");
+  EXPECT_FALSE(is_hit(program));
+  folder.write("inner.h", "#define VALUE 1\n");
+  EXPECT_TRUE(is_hit(program));
+}
+
+TEST_F(ProgramCacheCompileTest, SeesAHeaderThatComesBeforeAnother) {
+  folder.write("second/value.h", "#define VALUE 1\n");
+  const std::string pre_include = folder.write("pre.h", "");
+  const Program program("#include \"value.h\"\n__global__ void k(int* p) { *p = VALUE; }",
+                        {.name = folder / "source/program.cu",
+                         .include_path = {folder / "first", folder / "second"},
+                         .pre_include = {pre_include}});
+  EXPECT_FALSE(is_hit(program));
+  folder.write("first/value.h", "#define VALUE 2\n");
+  EXPECT_FALSE(is_hit(program));
+  folder.write("source/value.h", "#define VALUE 3\n");
+  EXPECT_FALSE(is_hit(program));
+  folder.write("pre.h", "#define OTHER\n");
+  EXPECT_FALSE(is_hit(program));
+  EXPECT_TRUE(is_hit(program));
+}
+
+TEST_F(ProgramCacheCompileTest, TakesCudasHeadersAsTheyAre) {
+  const Program program("#include <cuda_fp16.h>\n__global__ void k(__half* p) { *p = __hadd(*p, *p); }");
+  EXPECT_FALSE(is_hit(program));
+  EXPECT_TRUE(is_hit(program));
+}
+
+TEST_F(ProgramCacheCompileTest, DebugInformationIsOfAFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  EXPECT_FALSE(is_hit({.lineinfo = true}));
+  EXPECT_FALSE(is_hit({}));
+  std::filesystem::current_path(folder.path());
+  EXPECT_FALSE(is_hit({.lineinfo = true}));
+  EXPECT_TRUE(is_hit({}));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(ProgramCacheCompileTest, CachesWhatPtxBecomes) {
+  const std::string ptx(Program("extern \"C\" __global__ void k() {}").compile(Target::ptx, {.cache = nullptr}).code());
+  const Program assembly(ptx, SourceCodeType::ptx);
+  EXPECT_FALSE(is_hit(assembly, Target::cubin));
+  EXPECT_TRUE(is_hit(assembly, Target::cubin));
+}
+
+TEST_F(ProgramCacheCompileTest, StaysAwayFromWhatHasAnotherPurpose) {
+  const std::string trace = folder / "trace";
+  EXPECT_FALSE(is_hit({.time = trace}));
+  EXPECT_FALSE(is_hit({.fdevice_syntax_only = true}));
+  EXPECT_FALSE(is_hit({.pch = true, .pch_dir = folder.path().string()}));
+  EXPECT_FALSE(is_hit(Program("#define HEADER <cuda_fp16.h>\n#include HEADER\n")));
+  EXPECT_FALSE(is_hit(Program("__global__ void k(const char** p) { *p = __TIME__; }")));
+  EXPECT_EQ(cache.misses, 0) << "was looked for";
+  EXPECT_EQ(cache.size(), 0u);
+  EXPECT_TRUE(std::filesystem::exists(trace));
+}
+
+TEST_F(ProgramCacheCompileTest, KeepsNoFailures) {
+  const Program program("__global__ void k() { undefined_name; }");
+  EXPECT_THROW(is_hit(program), CompileError);
+  EXPECT_THROW(is_hit(program), CompileError);
+  EXPECT_EQ(cache.size(), 0u);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { is_hit({.arch = "nonsense"}); }), HasSubstr("arch is 'nonsense'"));
+}
+
+TEST_F(ProgramCacheCompileTest, ReplacesWhatIsNoCompilation) {
+  EXPECT_FALSE(is_hit(Program(source)));
+  const std::string entry = *cache.get(cache.last_key);
+  for (const std::string& bytes :
+       {std::string("nonsense"), entry.substr(0, entry.size() - 1), entry + "x", std::string(), entry.substr(0, 40)}) {
+    cache.set(cache.last_key, bytes);
+    Program(source).compile(Target::ptx, {.cache = &cache});
+    EXPECT_EQ(cache.get(cache.last_key), entry);
+  }
+}
+
+TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {
+  std::vector<std::string> told;
+  const LogHook before = set_log_hook([&](std::string_view line) { told.emplace_back(line); });
+  BrokenCache broken;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(Program(source).compile(Target::ptx, {.cache = &broken}).code().empty());
+  }
+  set_log_hook(before);
+  EXPECT_THAT(
+      told, ::testing::ElementsAre(AllOf(HasSubstr("the shelf has no ladder"), HasSubstr("are compiled all the same")),
+                                   HasSubstr("the shelf is full")));
+}
+
+TEST_F(ProgramCacheCompileTest, TheKeyIsForEverybody) {
+  const ProgramOptions options{.std = "c++20"};
+  const std::string key =
+      make_program_cache_key(source, SourceCodeType::cxx, options, Target::ptx, {.name_expressions = {"k<1>"}});
+  EXPECT_FALSE(is_hit(Program(source, options), Target::ptx, {"k<1>"}));
+  EXPECT_EQ(cache.last_key, key);
+  EXPECT_EQ(cache.get_code(key)->symbol_mapping().size(), 1u);
+
+  cache.clear();
+  cache.set_code(key, Program(source, options).compile(Target::ptx, {.name_expressions = {"k<1>"}, .cache = nullptr}));
+  EXPECT_TRUE(is_hit(Program(source, options), Target::ptx, {"k<1>"}));
+}
+
+TEST_F(ProgramCacheCompileTest, SaysWhyThereIsNoKey) {
+  const auto why = [&](const std::string& text, ProgramOptions options, SourceCodeType type = SourceCodeType::cxx) {
+    options.name = "mine.cu";
+    return error_of<InvalidArgument>([&] { make_program_cache_key(text, type, options, Target::ptx); });
+  };
+  EXPECT_THAT(why(source, {.create_pch = "x"}), HasSubstr("'mine.cu' has no cache key: the option create_pch is for"));
+  EXPECT_THAT(why(source, {.time = "x"}), HasSubstr("the option time is for"));
+  EXPECT_THAT(why("#include HEADER", {}), HasSubstr("a computed #include can't be followed"));
+  EXPECT_THAT(why(".version 8.0", {}, SourceCodeType::ptx), HasSubstr("PTX is not compiled to become ptx"));
+  EXPECT_THAT(why(source, {.use_libdevice = true}), HasSubstr("no option for use_libdevice"));
+
+  const auto key_with = [](std::string digest) {
+    return make_program_cache_key("#include HEADER", SourceCodeType::cxx, {}, Target::ptx,
+                                  {.extra_digest = std::move(digest)});
+  };
+  EXPECT_NE(key_with("one"), key_with("another"));
+  EXPECT_EQ(key_with("one"), key_with("one"));
+}
+
+}  // namespace
+}  // namespace cuprum::tests
