@@ -253,11 +253,11 @@ const Binding* Parser::find_name(std::string_view name) {
   return nullptr;
 }
 
-void Parser::declare(std::string_view name, Binding binding) {
-  if (const RegisterRange* range = scopes_.back().find_range(name))
+void Parser::declare(std::string_view name, Binding binding, Scope& scope) {
+  if (const RegisterRange* range = scope.find_range(name))
     reader_.fail(binding.where, "'" + std::string(name) + "' is declared twice; the first time in line " +
                                     std::to_string(range->where.line));
-  const auto [entry, is_new] = scopes_.back().names.emplace(name, binding);
+  const auto [entry, is_new] = scope.names.emplace(name, binding);
   if (!is_new)
     reader_.fail(binding.where, "'" + std::string(name) + "' is declared twice; the first time in line " +
                                     std::to_string(entry->second.where.line));

@@ -162,8 +162,9 @@ void Parser::declare_variable(Variable variable, const Token& name) {
       pending_relocations_.push_back({local, function_index_, index, i, variable.where});
   };
 
-  // An .extern declaration and the definition are one variable.
-  if (const Binding* earlier = scopes_.back().find(name.text);
+  // An .extern declaration and the definition are one variable, also when the declaration is in a function.
+  Scope& scope = !local && variable.linkage == Linkage::external ? scopes_.front() : scopes_.back();
+  if (const Binding* earlier = scope.find(name.text);
       !local && earlier && earlier->kind == Binding::Kind::module_variable) {
     Variable& known = list[earlier->index];
     if (known.linkage == Linkage::external || variable.linkage == Linkage::external) {
@@ -177,7 +178,8 @@ void Parser::declare_variable(Variable variable, const Token& name) {
     }
   }
   const auto index = static_cast<std::uint32_t>(list.size());
-  declare(name.text, {local ? Binding::Kind::function_variable : Binding::Kind::module_variable, 1, index, name.where});
+  declare(name.text, {local ? Binding::Kind::function_variable : Binding::Kind::module_variable, 1, index, name.where},
+          scope);
   note_relocations(index);
   list.push_back(std::move(variable));
 }

@@ -128,7 +128,8 @@ class Parser {
 
   // Names, from the innermost scope out. A register of a range comes into being here.
   const Binding* find_name(std::string_view name);
-  void declare(std::string_view name, Binding);
+  void declare(std::string_view name, Binding binding) { declare(name, binding, scopes_.back()); }
+  void declare(std::string_view name, Binding, Scope&);
   std::vector<std::string_view> visible_names() const;
   Function& function() { return module_.functions[function_index_]; }
   bool in_function() const { return scopes_.size() > 1; }

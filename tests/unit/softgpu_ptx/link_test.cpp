@@ -94,6 +94,16 @@ TEST(Link, VariablesOfFunctionsAreToldApart) {
   EXPECT_NE(references(module, "a"), references(module, "b"));
 }
 
+TEST(Link, DeclarationsInFunctionsAreThoseOfTheModule) {
+  const Module module =
+      linked({".visible .entry a() { .extern .global .u32 x; st.global.u32 [x], 1; ret; }\n"
+              ".visible .entry b() { .extern .global .u32 x; st.global.u32 [x], 1; ret; }\n",
+              ".visible .global .u32 x;\n"});
+  ASSERT_EQ(module.variables.size(), 1u);
+  EXPECT_EQ(module.variables[0].linkage, Linkage::visible);
+  EXPECT_EQ(references(module, "a"), references(module, "b"));
+}
+
 TEST(Link, StrongerSymbolsWin) {
   const Module module =
       linked({".weak .global .u32 x = 1;\n.weak .func f() { ret; }\n.common .global .u32 y;",
