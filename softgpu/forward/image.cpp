@@ -1,5 +1,7 @@
 #include "softgpu/forward/image.hpp"
 
+#include <algorithm>
+
 #include "device_image/archive.hpp"
 #include "device_image/elf.hpp"
 #include "device_image/ptx_text.hpp"
@@ -9,14 +11,27 @@ namespace softgpu::forward {
 
 using namespace cuprum::device_image;
 
+namespace {
+
+// What all modules together run on. softgpu links the entries of one architecture, so that all have to say the same.
+Architecture architecture_of(const std::vector<std::string>& modules) {
+  Architecture newest = read_ptx_header(modules.front()).architecture;
+  if (modules.size() == 1) return newest;
+  for (const std::string& module : modules)
+    newest.number = std::max(newest.number, read_ptx_header(module).architecture.number);
+  return {newest.number};
+}
+
+}  // namespace
+
 std::string with_ptx(std::string cubin, const std::vector<std::string>& ptx) {
   if (ptx.empty()) return cubin;
   try {
     std::vector<FatbinImage> images = {
         {.kind = EntryKind::cubin, .architecture = read_elf(bytes_of(cubin)).architecture, .contents = cubin}};
-    for (const std::string& text : ptx) {
-      images.push_back({.kind = EntryKind::ptx, .architecture = read_ptx_header(text).architecture, .contents = text});
-    }
+    const Architecture architecture = architecture_of(ptx);
+    for (const std::string& text : ptx)
+      images.push_back({.kind = EntryKind::ptx, .architecture = architecture, .contents = text});
     return write_fatbin(images);
   } catch (const Damaged&) {
     return cubin;
