@@ -26,16 +26,19 @@ class Doctor(CommandTest):
         self.assertEqual(nvrtc["library"]["how"], "CUDA_HOME")
         self.assertIn(90, nvrtc["architectures"])
         self.assertTrue(nvrtc["header_folders"])
-        self.assertIn(str(self.folder), report["caches"][0]["path"])
-        self.assertGreater(report["caches"][0]["bytes"] + report["tour"]["seconds"], 0)
+        programs, kernels = report["caches"]
+        self.assertEqual((programs["path"], kernels["path"]), (f"{self.folder}/cache/cuprum", f"{self.folder}/cache/softgpu"))
+        self.assertEqual((programs["bytes"], programs["limit"]), (0, 1 << 30))  # the tour tries the compiler itself
         linker = next(library for library in report["libraries"] if library["name"] == "nvJitLink")
         self.assertEqual(linker["cuda_version"], nvrtc["library"]["cuda_version"])
         self.assertTrue(report["headers"])
 
     def test_reads_well_on_paper(self):
-        result = self.run_cuprum("doctor")
+        self.place(None, "programs", "entry").write_text("x" * 2048)
+        result = self.run_cuprum("doctor", CUPRUM_CACHE_DIR=self.folder / "programs")
         self.assertEqual(result.returncode, 0, result.stdout)
-        for words in ("Drivers", "in use", "Compiler", "libnvrtc", "Caches", "CUPRUM_DRIVER=softgpu", "The tour runs"):
+        for words in ("Drivers", "in use", "Compiler", "libnvrtc", "CUPRUM_DRIVER=softgpu", "programs, 2.0 KiB in 1 files, at most 1.0 GiB",
+                      "The tour runs"):
             self.assertIn(words, result.stdout)
         self.assertNotIn("\x1b", result.stdout)
 
@@ -90,13 +93,14 @@ class Doctor(CommandTest):
         """An old linker, a library that crashes, variables that lead nowhere, two toolkits, a cache that is no folder."""
         file = self.place(None, "file")
         report, code = self.doctor(CUPRUM_NVJITLINK=fake("NVJITLINK"), CUPRUM_NVVM=fake("CRASH"), CONDA_PREFIX="/no/such/conda",
-                                   CUDA_PATH=self.folder, SOFTGPU_CACHE_DIR=file / "cache")
+                                   CUDA_PATH=self.folder, SOFTGPU_CACHE_DIR=file / "cache", CUPRUM_CACHE_DIR="off")
         self.assertEqual(code, 0)
         self.assert_finds(report, "warning", "older-than-nvrtc", "nvJitLink 12.2", "install nvJitLink")
         self.assert_finds(report, "warning", "library-unusable", "it crashed", "install it anew")
         self.assert_finds(report, "warning", "variable-names-nothing", "CONDA_PREFIX is '/no/such/conda'", "unset CONDA_PREFIX")
         self.assert_finds(report, "warning", "two-toolkits", f"CUDA_PATH is {self.folder}", "the same toolkit")
         self.assert_finds(report, "warning", "cache-unusable", "file is not a folder", "writable")
+        self.assertEqual((report["caches"][0]["path"], report["caches"][0]["problem"]), ("", ""))
 
     def wheel(self):
         """A virtual environment with a wheel of NVRTC 13.0 and nothing else of CUDA."""

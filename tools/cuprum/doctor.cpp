@@ -113,8 +113,13 @@ class Report {
   void print_caches() {
     section("Caches");
     for (const CacheFacts& cache : facts_.caches) {
-      out_ << "  " << cache.name << ": " << (cache.path.empty() ? "none" : cache.path) << ", " << bytes(cache.bytes)
-           << " in " << cache.files << " files\n";
+      out_ << "  " << cache.name << ": ";
+      if (cache.path.empty()) {
+        out_ << "not kept\n";
+        continue;
+      }
+      out_ << cache.path << ", " << bytes(cache.bytes) << " in " << cache.files << " files"
+           << (cache.limit ? ", at most " + bytes(cache.limit) : "") << '\n';
     }
   }
 

@@ -59,8 +59,9 @@ struct HeaderFacts {
 
 struct CacheFacts {
   std::string name;  ///< what is in it
-  std::string path;
+  std::string path;  ///< empty when nothing is kept
   std::uint64_t bytes = 0;
+  std::uint64_t limit = 0;  ///< most bytes that it may hold, when that is known
   std::uint64_t files = 0;
   std::string problem;
 };

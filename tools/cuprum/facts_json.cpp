@@ -13,7 +13,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LibraryFacts, name, path, how, via, version, 
                                    without_linker_path)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompilerFacts, library, builtins, header_folders, remarks, architectures)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HeaderFacts, path, how, cuda_version)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CacheFacts, name, path, bytes, files, problem)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CacheFacts, name, path, bytes, limit, files, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TourFacts, driver, device, seconds, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, version, variables, kernel_module, forbidden_devices, nvidia, softgpu, nvrtc,
                                    libraries, headers, libdevice, caches, tour)

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cuprum/program_cache.hpp>
 #include <filesystem>
 
 #include "gather.hpp"
@@ -49,8 +50,18 @@ CacheFacts look_at(const char* name, const fs::path& folder) {
   return facts;
 }
 
+CacheFacts program_cache() {
+  constexpr const char* name = "compiled programs";
+  const char* chosen = std::getenv("CUPRUM_CACHE_DIR");
+  if (chosen && std::string_view(chosen) == "off") return {.name = name};
+  const auto* cache = dynamic_cast<FileStreamProgramCache*>(default_program_cache());
+  CacheFacts facts = look_at(name, cache ? cache->path() : std::string());
+  if (cache) facts.limit = cache->max_size_bytes().value_or(0);
+  return facts;
+}
+
 }  // namespace
 
-std::vector<CacheFacts> gather_caches() { return {look_at("softgpu's kernels", softgpu_cache())}; }
+std::vector<CacheFacts> gather_caches() { return {program_cache(), look_at("kernels of softgpu", softgpu_cache())}; }
 
 }  // namespace cuprum::cli

@@ -44,7 +44,7 @@ void compile_and_run() {
         size_t i = threadIdx.x + size_t(blockIdx.x) * blockDim.x;
         if (i < n) data[i] *= factor;
       })")
-                           .compile(Target::cubin, {.name_expressions = {"scale<float>"}})
+                           .compile(Target::cubin, {.name_expressions = {"scale<float>"}, .cache = nullptr})
                            .get_kernel("scale<float>");
   constexpr std::size_t n = 1000;
   Buffer host = PinnedMemoryResource().allocate(n * sizeof(float), stream);
