@@ -181,7 +181,8 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
-  return call(__func__, [&] { give_parameter(find_kernel(kernel)->facts(), index, offset, size); });
+  return call_in_context(__func__,
+                         [&](Context&) { give_parameter(find_kernel(kernel)->facts(), index, offset, size); });
 }
 
 }  // extern "C"

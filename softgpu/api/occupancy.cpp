@@ -29,7 +29,8 @@ CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
   return call_in_context(name, [&](Context& context) { with_function(handle, context, body); });
 }
 
-// Of a launch, whose stream says which context it is. On softgpu a cluster is one block.
+// Of a launch, whose stream says which context it is. The body also gets the size of the clusters that the kernel
+// needs.
 template <typename Body>
 CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchConfig* config, Body&& body) {
   return call(name, [&] {
@@ -37,9 +38,9 @@ CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchCon
     require(config->numAttrs == 0 || config->attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
     const auto stream = find_stream(config->hStream, NullStream::legacy);
     const auto function = find_function(handle, stream->context());
-    require(runtime::has_single_block_clusters(function->facts(), function->settings()), CUDA_ERROR_NOT_SUPPORTED,
-            "softgpu has no clusters of more than one block");
-    with_function(handle, stream->context(), body);
+    const unsigned cluster = runtime::required_cluster_size(function->facts(), function->settings());
+    with_function(handle, stream->context(),
+                  [&](const OccupancyKernel& kernel, const Device& device) { body(kernel, device, cluster); });
   });
 }
 
@@ -116,23 +117,24 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunct
 }
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_launch(__func__, function, config, [&](const OccupancyKernel&, const Device&) {
+  return call_with_launch(__func__, function, config, [&](const OccupancyKernel&, const Device&, unsigned cluster) {
     require_pointer(size);
-    *size = 1;
+    *size = static_cast<int>(cluster);
   });
 }
 
+// On softgpu a cluster is one block; none of more can be active.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_launch(__func__, function, config, [&](const OccupancyKernel& kernel, const Device& device) {
-    require_pointer(clusters);
-    require(!asks_for_clusters(*config), CUDA_ERROR_NOT_SUPPORTED, "softgpu has no clusters of more than one block");
-    const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-    require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
-            "a block of no threads, or of more than there can be");
-    *clusters =
-        runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes) *
-        device.multiprocessors();
-  });
+  return call_with_launch(
+      __func__, function, config, [&](const OccupancyKernel& kernel, const Device& device, unsigned cluster) {
+        require_pointer(clusters);
+        const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+        require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
+                "a block of no threads, or of more than there can be");
+        const int per_multiprocessor =
+            runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes);
+        *clusters = cluster > 1 || asks_for_clusters(*config) ? 0 : per_multiprocessor * device.multiprocessors();
+      });
 }
 
 }  // extern "C"

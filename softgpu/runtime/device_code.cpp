@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "device_image/archive.hpp"
 #include "device_image/elf.hpp"
 #include "device_image/fatbin.hpp"
 #include "device_image/recognize.hpp"
@@ -18,10 +19,12 @@ namespace images = cuprum::device_image;
 using images::Bytes;
 using images::EntryKind;
 
+constexpr std::size_t kLongestMagic = 8;  // "!<arch>\n"; those of others hold no zeros, either
+
 // Its first bytes, as many as surely are there: text may end before a magic number would.
 Bytes start_of(const void* image, std::size_t size) {
   return {static_cast<const std::byte*>(image),
-          size == kUnknownSize ? strnlen(static_cast<const char*>(image), sizeof(std::uint32_t)) : size};
+          size == kUnknownSize ? strnlen(static_cast<const char*>(image), kLongestMagic) : size};
 }
 
 std::string name_of(const images::FatbinEntry& entry) {
@@ -102,6 +105,8 @@ std::vector<PtxPart> ptx_of(const void* image, std::size_t size, unsigned comput
   require(image != nullptr && size != 0, CUDA_ERROR_INVALID_VALUE, "no image");
   const Bytes start = start_of(image, size);
   if (images::starts_like_elf(start)) refuse_elf(image, size);
+  if (images::starts_like_archive(start))
+    throw Failure(CUDA_ERROR_INVALID_IMAGE, "the image is an archive; its members have to be linked (cuLinkAddData)");
   if (images::starts_like_ltoir(start))
     throw Failure(
         CUDA_ERROR_INVALID_IMAGE,

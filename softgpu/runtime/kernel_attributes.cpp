@@ -101,13 +101,16 @@ int max_dynamic_shared(const jit::KernelFacts& facts, const KernelSettings& sett
   return settings.get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).value_or(default_dynamic_shared(facts));
 }
 
-bool has_single_block_clusters(const jit::KernelFacts& facts, const KernelSettings& settings) {
+unsigned required_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings) {
   constexpr CUfunction_attribute kExtents[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
                                                CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
                                                CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
-  for (std::size_t i = 0; i < 3; ++i)
-    if (facts.required_cluster[i] > 1 || settings.get(kExtents[i]).value_or(0) > 1) return false;
-  return true;
+  unsigned size = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto set = static_cast<unsigned>(settings.get(kExtents[i]).value_or(0));
+    size *= std::max({facts.required_cluster[i], set, 1u});
+  }
+  return size;
 }
 
 }  // namespace softgpu::runtime

@@ -86,7 +86,7 @@ void check_extent(const Function& function, const char* what, abi::Dim3 dim, con
 
 void check_shape(const Function& function, const LaunchRequest& request) {
   const jit::KernelFacts& facts = function.facts();
-  require(has_single_block_clusters(facts, function.settings()), CUDA_ERROR_NOT_SUPPORTED,
+  require(required_cluster_size(facts, function.settings()) == 1, CUDA_ERROR_NOT_SUPPORTED,
           "softgpu has no clusters of more than one block");
   check_extent(function, "grid", request.grid, kMaxGridDim);
   check_extent(function, "block", request.block, kMaxBlockDim);

@@ -139,6 +139,9 @@ TEST_F(Functions, KernelsKnowTheirLibraryAndParameters) {
   EXPECT_EQ(size, 8u);
   ASSERT_SUCCESS(CU(cuKernelGetParamInfo)(kernel_, 0, &offset, nullptr));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuKernelGetParamInfo)(kernel_, 1, &offset, &size));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(nullptr));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, CU(cuKernelGetParamInfo)(kernel_, 0, &offset, &size));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context_));
 }
 
 TEST_F(Functions, LibrariesTakeOptions) {

@@ -92,6 +92,7 @@ TEST(DeviceCode, RefusalsSayWhatToDo) {
   EXPECT_NE(words_of_refusal(raw_elf()).find("compile to PTX"), std::string::npos);
   EXPECT_NE(words_of_refusal(raw_elf({.machine = EM_X86_64})).find("cuLinkAddData"), std::string::npos);
   EXPECT_NE(words_of_refusal("\177ELF\2\1").find("cut off"), std::string::npos);
+  EXPECT_NE(words_of_refusal(cuprum::tests::raw_archive({})).find("archive"), std::string::npos);
   EXPECT_NE(words_of_refusal(cuprum::tests::raw_ltoir()).find("nvJitLink"), std::string::npos);
   EXPECT_EQ(
       words_of_refusal(write_fatbin({machine_code()})),
