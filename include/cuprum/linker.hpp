@@ -61,9 +61,10 @@ class CUPRUM_API Linker {
   /// when it doesn't accept one of them, for the driver's linker DriverError when it gives no reason.
   explicit Linker(std::vector<ObjectCode> codes, LinkerOptions options = {});
 
-  /// Links. Target::cubin is what a device runs; Target::ptx is for options that say ptx. The result knows the name
-  /// expressions of all codes, and runs on devices that take no machine code if the PTX or LTO-IR of all codes is
-  /// known. May be called again, and links again. Throws LinkError with the linker's log.
+  /// Links. Target::cubin is what a device runs (softgpu's own linker makes PTX, or a fatbin of it); Target::ptx is for
+  /// options that say ptx. The result knows the name expressions of all codes, and runs on devices that take no machine
+  /// code if the PTX or LTO-IR of all codes is known. May be called again, and links again. Throws LinkError with the
+  /// linker's log, InvalidArgument for another target.
   ObjectCode link(Target target);
 
   /// What the linker printed so far.

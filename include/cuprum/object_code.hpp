@@ -24,6 +24,7 @@ enum class Target {
   fatbin,   ///< several of these in one image, by architecture
   object,   ///< a host object file that carries device code: input of the linker
   library,  ///< an archive of such files: input of the linker
+  pch,      ///< no code but a header that NVRTC has compiled
 };
 
 struct ObjectCodeOptions {

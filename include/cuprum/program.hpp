@@ -153,10 +153,18 @@ class CUPRUM_API Program {
   /// without an include path. Throws CompileError with the compiler's log, the source around the first error and the
   /// options; InvalidArgument for a target or an option that the compiler doesn't have; NotSupported when the compiler
   /// isn't installed (what was searched, how to get it).
+  ///
+  /// Target::pch makes a precompiled header, of CUDA C++ only. Saved to a file, it is for use_pch of programs with the
+  /// same options and the same headers in front, in this process.
   ObjectCode compile(Target target, const CompileOptions& options = {}) const;
 
   /// The compiler that this program needs.
   CompilerBackendType backend() const;
+
+  /// A program of the compiler's own, with the source and nothing compiled: nvrtc::Program, nvvm::Program, or for PTX
+  /// what Linker::handle() is, by backend(). It is made at the first call and given back with this program; compile()
+  /// doesn't touch it. Throws what compile() throws for a compiler that isn't there and for bad options.
+  void* handle() const;
 
   /// What the last compilation did about a precompiled header; none when `pch` or `create_pch` wasn't asked for, or
   /// nothing was compiled yet.

@@ -4,6 +4,7 @@
 #include "core/context.hpp"
 #include "core/link_state.hpp"
 #include "core/linker_options.hpp"
+#include "device_image/recognize.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
@@ -28,6 +29,14 @@ class LogBuffer {
   std::string characters_ = std::string(size, '\0');
 };
 
+// A driver that runs no machine code makes something else that it can load.
+Target type_of(std::string_view image) {
+  using device_image::ImageKind;
+  const auto recognized = device_image::recognize(device_image::bytes_of(image));
+  if (recognized && recognized->kind == ImageKind::ptx) return Target::ptx;
+  return recognized && recognized->kind == ImageKind::fatbin ? Target::fatbin : Target::cubin;
+}
+
 class DriverLinkState final : public LinkState {
  public:
   explicit DriverLinkState(const LinkerOptions& options)
@@ -39,7 +48,7 @@ class DriverLinkState final : public LinkState {
     for (const JitSetting& setting : jit_settings(options)) {
       set(setting.option, reinterpret_cast<void*>(static_cast<std::intptr_t>(setting.value)));
     }
-    call<&Api::cuLinkCreate>(static_cast<unsigned>(options_.size()), options_.data(), values_.data(), &state_);
+    call<&Api::cuLinkCreate>(nullptr, static_cast<unsigned>(options_.size()), options_.data(), values_.data(), &state_);
   }
 
   ~DriverLinkState() override {
@@ -54,15 +63,16 @@ class DriverLinkState final : public LinkState {
                                  "' is linked by the driver. Install nvJitLink, or compile to ptx or cubin"));
     }
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
-    call<&Api::cuLinkAddData>(state_, input_types[static_cast<int>(code.type)], const_cast<char*>(code.bytes.c_str()),
-                              size, code.name.c_str(), 0u, nullptr, nullptr);
+    call<&Api::cuLinkAddData>(&code, state_, input_types[static_cast<int>(code.type)],
+                              const_cast<char*>(code.bytes.c_str()), size, code.name.c_str(), 0u, nullptr, nullptr);
   }
 
-  std::string complete(Target) override {
+  Linked complete(Target) override {
     void* image = nullptr;
     std::size_t size = 0;
-    call<&Api::cuLinkComplete>(state_, &image, &size);
-    return {static_cast<const char*>(image), size};
+    call<&Api::cuLinkComplete>(nullptr, state_, &image, &size);
+    const std::string_view bytes(static_cast<const char*>(image), size);
+    return {type_of(bytes), std::string(bytes)};
   }
 
   std::string info_log() const override { return info_.text(); }
@@ -75,14 +85,16 @@ class DriverLinkState final : public LinkState {
     values_.push_back(value);
   }
 
-  /// A failure that the linker has explained is the inputs' fault; any other is the driver's.
+  /// A failure that the linker has explained is the inputs' fault; any other is the driver's. `input` is what the call
+  /// is about, if it is about one.
   template <auto Entry, typename... Arguments>
-  void call(Arguments... arguments) {
+  void call(const detail::Code* input, Arguments... arguments) {
     ContextGuard guard(context_);
     const CUresult result = driver::try_call<Entry>(arguments...);
     if (result == CUDA_SUCCESS) return;
     const std::size_t entry_point = (driver::api().*Entry).index;
-    const std::string doing = text("linking '", name_, "' on device ", context_.device);
+    const std::string doing =
+        text("linking ", input ? title_of_input(*input) + " into '" : "'", name_, "' on device ", context_.device);
     if (error_log().empty()) driver::detail::raise(result, entry_point, doing);
     try {
       driver::detail::raise(result, entry_point, doing);

@@ -9,6 +9,11 @@
 
 namespace cuprum::core {
 
+struct Linked {
+  Target type;
+  std::string bytes;
+};
+
 class LinkState {
  public:
   LinkState() = default;
@@ -18,7 +23,7 @@ class LinkState {
 
   /// Both throw LinkError with the linker's log, for the driver's DriverError when it has none.
   virtual void add(const detail::Code& code) = 0;
-  virtual std::string complete(Target target) = 0;
+  virtual Linked complete(Target target) = 0;
 
   virtual std::string info_log() const = 0;
   virtual std::string error_log() const = 0;
@@ -29,6 +34,9 @@ std::unique_ptr<LinkState> start_nvjitlink(const LinkerOptions& options);
 
 /// In the context of the current device.
 std::unique_ptr<LinkState> start_driver_link(const LinkerOptions& options);
+
+/// What messages call an input: "'part.cu' (cubin for sm_90)".
+std::string title_of_input(const detail::Code& code);
 
 std::unique_ptr<LinkState> start_link(const LinkerOptions& options, CompilerBackendType backend);
 

@@ -3,6 +3,8 @@
 
 #include "core/closable.hpp"
 #include "core/linker_resource.hpp"
+#include "core/nvrtc_compilation.hpp"
+#include "device_image/recognize.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -32,6 +34,20 @@ std::unique_ptr<core::LinkState> start(const LinkedFrom& inputs, CompilerBackend
   return state;
 }
 
+/// nvJitLink leaves machine code that is not relocatable out, without a word.
+void check_input(const Code& code) {
+  if (code.type == Target::pch) {
+    throw InvalidArgument(text("'", code.name, "' is a precompiled header: there is nothing in it to link"));
+  }
+  if (code.type != Target::cubin) return;
+  const auto image = device_image::recognize(device_image::bytes_of(code.bytes));
+  const bool is_final = image && image->kind == device_image::ImageKind::cubin && !image->parts.front().is_relocatable;
+  if (is_final) {
+    throw InvalidArgument(text(core::title_of_input(code), " is machine code that can't be linked any more: compile it",
+                               " with relocatable_device_code = true, or to ptx or ltoir"));
+  }
+}
+
 void check_target(Target target, const LinkerOptions& options) {
   const bool makes_ptx = options.ptx.value_or(false);
   if (target == (makes_ptx ? Target::ptx : Target::cubin)) return;
@@ -46,6 +62,11 @@ void check_target(Target target, const LinkerOptions& options) {
 
 }  // namespace
 
+std::string core::title_of_input(const Code& code) {
+  const auto image = device_image::recognize(device_image::bytes_of(code.bytes));
+  return text("'", code.name, "' (", code.type, image ? " for " + device_image::architectures(*image) : "", ")");
+}
+
 std::unique_ptr<core::LinkState> core::start_link(const LinkerOptions& options, CompilerBackendType backend) {
   return backend == CompilerBackendType::driver ? start_driver_link(options) : start_nvjitlink(options);
 }
@@ -56,9 +77,11 @@ Linker::Linker(std::vector<ObjectCode> codes, LinkerOptions options)
   auto resource = std::make_shared<LinkerResource>();
   resource->backend = options.backend.value_or(which_backend());
   options.as_arguments(resource->backend);  // complains of what is wrong with them
+  if (resource->backend == CompilerBackendType::nvjitlink && !options.arch) options.arch = core::default_architecture();
   auto inputs = std::make_shared<LinkedFrom>(LinkedFrom{{}, std::move(options)});
   for (const ObjectCode& code : codes) {
     const std::shared_ptr<detail::ObjectCodeResource>& held = Access::resource(code);
+    check_input(held->code);
     inputs->codes.emplace_back(held, &held->code);
   }
   resource->state = start(*inputs, resource->backend);
@@ -72,7 +95,8 @@ ObjectCode Linker::link(Target target) {
   check_target(target, inputs.options);
   if (linker.is_linked) linker.state = start(inputs, linker.backend);
   linker.is_linked = true;
-  Code linked{.type = target, .name = inputs.options.name, .bytes = linker.state->complete(target)};
+  core::Linked result = linker.state->complete(target);
+  Code linked{.type = result.type, .name = inputs.options.name, .bytes = std::move(result.bytes)};
   for (const auto& code : inputs.codes)
     linked.symbol_mapping.insert(code->symbol_mapping.begin(), code->symbol_mapping.end());
   // The driver's linker makes what its own driver loads.

@@ -98,9 +98,9 @@ std::string ltoir_to_ptx(const std::vector<const detail::Code*>& ltoir, const Li
   const Names needed = functions_needed_by(others);
   const std::unique_ptr<LinkState> link = start_nvjitlink(to_ptx);
   for (const detail::Code* code : ltoir) link->add(*code);
-  if (needed.empty()) return link->complete(Target::ptx);
+  if (needed.empty()) return link->complete(Target::ptx).bytes;
   link->add({.type = Target::ltoir, .name = std::string(keeper_name), .bytes = keeper_of(needed, options.arch)});
-  std::string ptx = link->complete(Target::ptx);
+  std::string ptx = link->complete(Target::ptx).bytes;
   remove_keeper(ptx);
   return with_visible(ptx, needed);
 }

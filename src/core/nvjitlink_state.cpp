@@ -37,22 +37,22 @@ class NvjitlinkState final : public LinkState {
       : name_(options.name), arguments_(options.as_arguments(CompilerBackendType::nvjitlink)) {
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments_) pointers.push_back(argument.c_str());
-    call<&Api::nvJitLinkCreate>(&handle_.value, static_cast<std::uint32_t>(pointers.size()), pointers.data());
+    call<&Api::nvJitLinkCreate>(nullptr, &handle_.value, static_cast<std::uint32_t>(pointers.size()), pointers.data());
   }
 
   // nvJitLink wants PTX with the zero at its end.
   void add(const detail::Code& code) override {
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
-    call<&Api::nvJitLinkAddData>(handle_.value, input_types[static_cast<int>(code.type)], code.bytes.c_str(), size,
-                                 code.name.c_str());
+    call<&Api::nvJitLinkAddData>(&code, handle_.value, input_types[static_cast<int>(code.type)], code.bytes.c_str(),
+                                 size, code.name.c_str());
   }
 
-  std::string complete(Target target) override {
-    call<&Api::nvJitLinkComplete>(handle_.value);
+  Linked complete(Target target) override {
+    call<&Api::nvJitLinkComplete>(nullptr, handle_.value);
     if (target == Target::ptx) {
-      return without_zero(fetch<&Api::nvJitLinkGetLinkedPtxSize, &Api::nvJitLinkGetLinkedPtx>());
+      return {target, without_zero(fetch<&Api::nvJitLinkGetLinkedPtxSize, &Api::nvJitLinkGetLinkedPtx>())};
     }
-    return fetch<&Api::nvJitLinkGetLinkedCubinSize, &Api::nvJitLinkGetLinkedCubin>();
+    return {target, fetch<&Api::nvJitLinkGetLinkedCubinSize, &Api::nvJitLinkGetLinkedCubin>()};
   }
 
   std::string info_log() const override {
@@ -64,13 +64,15 @@ class NvjitlinkState final : public LinkState {
   void* handle() const override { return handle_.value; }
 
  private:
+  /// `input` is what the call is about, if it is about one.
   template <auto Entry, typename... Arguments>
-  void call(Arguments... arguments) const {
+  void call(const detail::Code* input, Arguments... arguments) const {
     try {
       nvjitlink::call<Entry>(arguments...);
     } catch (const LibraryError& error) {
-      throw LinkError(text("nvJitLink could not link '", name_, "': ", error.call(), " failed with code ", error.code(),
-                           " (", error.description(), ") with the options ", support::join(arguments_, " ")),
+      throw LinkError(text("nvJitLink could not link '", name_, "': ", input ? title_of_input(*input) + ": " : "",
+                           error.call(), " failed with code ", error.code(), " (", error.description(),
+                           ") with the options ", support::join(arguments_, " ")),
                       handle_.value ? error_log() : "");
     }
   }

@@ -27,6 +27,8 @@ class NvrtcCompilation {
   NvrtcCompilation(const NvrtcCompilation&) = delete;
   NvrtcCompilation& operator=(const NvrtcCompilation&) = delete;
 
+  nvrtc::Program handle() const { return program_; }
+
   void add_name(const std::string& expression);
   void run(const std::vector<std::string>& arguments);
 

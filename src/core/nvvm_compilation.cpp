@@ -37,6 +37,13 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
+  nvvm::Program handle() const { return program_; }
+
+  void add_modules() {
+    add(source_.source, source_.options.name);
+    for (const ExtraSource& extra : source_.options.extra_sources) add(extra.source, extra.name);
+  }
+
   void add(const std::string& module, const std::string& name) {
     check(nvvm::try_call<&Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(), name.c_str()), name, {});
   }
@@ -95,10 +102,15 @@ class Compilation {
 
 NvvmResult compile_nvvm(const detail::ProgramResource& program, const std::vector<std::string>& arguments) {
   Compilation compilation(program);
-  compilation.add(program.source, program.options.name);
-  for (const ExtraSource& extra : program.options.extra_sources) compilation.add(extra.source, extra.name);
+  compilation.add_modules();
   compilation.run(arguments);
   return {compilation.code(), compilation.log()};
+}
+
+std::shared_ptr<void> make_nvvm_program(const detail::ProgramResource& program) {
+  auto compilation = std::make_shared<Compilation>(program);
+  compilation->add_modules();
+  return {compilation, compilation->handle()};
 }
 
 }  // namespace cuprum::core

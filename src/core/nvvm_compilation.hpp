@@ -16,4 +16,7 @@ struct NvvmResult {
 /// with libNVVM's log.
 NvvmResult compile_nvvm(const detail::ProgramResource& program, const std::vector<std::string>& arguments);
 
+/// libNVVM's own program, with all modules in it; who holds the pointer keeps it.
+std::shared_ptr<void> make_nvvm_program(const detail::ProgramResource& program);
+
 }  // namespace cuprum::core

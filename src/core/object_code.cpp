@@ -114,7 +114,7 @@ CUlib_st* ObjectCode::handle() const {
 }
 
 std::ostream& operator<<(std::ostream& out, Target target) {
-  constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library"};
+  constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};
   return out << names[static_cast<int>(target)];
 }
 

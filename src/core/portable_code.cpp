@@ -1,44 +1,77 @@
 #include "core/portable_code.hpp"
 
+#include <optional>
+
 #include "core/linker_resource.hpp"
 #include "core/ltoir_to_ptx.hpp"
+#include "core/ptx_in_container.hpp"
 
 namespace cuprum::core {
 namespace {
 
 using detail::Code;
+using device_image::Architecture;
 
-std::vector<std::string> modules_of_link(const detail::LinkedFrom& inputs) {
-  std::vector<std::string> modules;
+/// What a driver that takes PTX alone can link: PTX, and the libraries, which it can search for what is needed.
+struct Parts {
+  std::vector<std::string> ptx;
+  std::vector<const Code*> libraries;
+};
+
+void append(std::vector<std::string>& modules, std::vector<std::string> more) {
+  modules.insert(modules.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::optional<Parts> parts_of_link(const detail::LinkedFrom& inputs) {
+  const auto architecture = device_image::parse_architecture(inputs.options.arch.value_or("")).value_or(Architecture());
+  const bool optimizes = inputs.options.link_time_optimization.value_or(false);
+  Parts parts;
   std::vector<const Code*> ltoir;
+  std::vector<std::string> others;  // that LTO-IR is linked with
   for (const auto& code : inputs.codes) {
-    if (code->type == Target::ltoir) {
+    const bool is_container = code->type != Target::ptx && code->type != Target::cubin && code->type != Target::ltoir;
+    if (code->type == Target::ltoir || (is_container && optimizes && holds_ltoir(*code))) {
       ltoir.push_back(code.get());
       continue;
     }
-    std::vector<std::string> parts = ptx_modules(*code);
-    if (parts.empty()) return {};
-    modules.insert(modules.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+    std::vector<std::string> modules = is_container ? ptx_in_container(*code, architecture) : ptx_modules(*code);
+    if (code->type == Target::library) {
+      parts.libraries.push_back(code.get());
+      append(others, std::move(modules));
+    } else if (modules.empty()) {
+      return std::nullopt;
+    } else {
+      append(parts.ptx, std::move(modules));
+    }
   }
-  if (!ltoir.empty()) modules.push_back(ltoir_to_ptx(ltoir, inputs.options, modules));
-  return modules;
+  if (!ltoir.empty()) {
+    append(others, parts.ptx);
+    parts.ptx.push_back(ltoir_to_ptx(ltoir, inputs.options, others));
+  }
+  return parts;
+}
+
+std::optional<Parts> parts_of(const Code& code) {
+  if (code.type == Target::ptx) return Parts{{code.bytes}, {}};
+  if (!code.ptx.empty()) return Parts{{code.ptx}, {}};
+  return code.linked_from ? parts_of_link(*code.linked_from) : std::nullopt;
 }
 
 }  // namespace
 
 std::vector<std::string> ptx_modules(const Code& code) {
-  if (code.type == Target::ptx) return {code.bytes};
-  if (!code.ptx.empty()) return {code.ptx};
-  return code.linked_from ? modules_of_link(*code.linked_from) : std::vector<std::string>();
+  std::optional<Parts> parts = parts_of(code);
+  return parts && parts->libraries.empty() ? std::move(parts->ptx) : std::vector<std::string>();
 }
 
 std::string portable_image(const Code& code) {
-  std::vector<std::string> modules = ptx_modules(code);
-  if (modules.empty()) return {};
-  if (modules.size() == 1) return std::move(modules.front());
+  std::optional<Parts> parts = parts_of(code);
+  if (!parts || parts->ptx.empty()) return {};
+  if (parts->ptx.size() == 1 && parts->libraries.empty()) return std::move(parts->ptx.front());
   const std::unique_ptr<LinkState> link = start_driver_link({.name = code.name});
-  for (std::string& module : modules) link->add({.type = Target::ptx, .name = code.name, .bytes = std::move(module)});
-  return link->complete(Target::cubin);
+  for (std::string& ptx : parts->ptx) link->add({.type = Target::ptx, .name = code.name, .bytes = std::move(ptx)});
+  for (const Code* library : parts->libraries) link->add(*library);
+  return link->complete(Target::cubin).bytes;
 }
 
 }  // namespace cuprum::core

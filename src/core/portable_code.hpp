@@ -8,11 +8,13 @@
 
 namespace cuprum::core {
 
-/// PTX that does what `code` does: one module, or several that are yet to be linked. Empty when none is known. What was
-/// linked from LTO-IR is linked once more, to PTX, which may throw LinkError.
+/// PTX that does what `code` does: one module, or several that are yet to be linked. Empty when none is known, and for
+/// what was linked with libraries, of which a link takes only what it needs. LTO-IR is linked once more for this, to
+/// PTX, which may throw LinkError.
 std::vector<std::string> ptx_modules(const detail::Code& code);
 
-/// The same as one image that the driver loads, which links the modules if they are several. Empty when none is known.
+/// PTX that does what `code` does as one image that the driver loads. It links the modules and libraries if they are
+/// several, which may throw LinkError. Empty when no PTX is known.
 std::string portable_image(const detail::Code& code);
 
 }  // namespace cuprum::core

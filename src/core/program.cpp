@@ -8,6 +8,7 @@
 #include "core/nvrtc_compilation.hpp"
 #include "core/nvvm_compilation.hpp"
 #include "core/object_code_resource.hpp"
+#include "core/precompiled_header.hpp"
 #include "core/program_cache_use.hpp"
 #include "core/program_options.hpp"
 #include "core/program_resource.hpp"
@@ -54,7 +55,7 @@ Code result_of(const NvrtcCompilation& compilation, const ProgramResource& progr
 
 Compiled compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
   if (target != Target::ptx && target != Target::cubin && target != Target::ltoir)
-    refuse_target(program, target, "cubin, ptx and ltoir");
+    refuse_target(program, target, "cubin, ptx, ltoir and pch");
   const std::vector<std::string> arguments = nvrtc_arguments(program.options, target);
   std::optional<NvrtcCompilation> compilation;
   const auto run = [&] {
@@ -96,11 +97,13 @@ Compiled compile_ptx(const ProgramResource& program, Target target, const Compil
   const std::vector<std::string> arguments = program.options.as_arguments(linker, target);
   Code ptx{.type = Target::ptx, .name = program.options.name, .bytes = program.source};
   if (target == Target::ptx) return {std::move(ptx)};
-  Compiled result{{.type = target, .name = ptx.name}};
+  Compiled result{{.type = target, .name = ptx.name, .ptx = ptx.bytes}};
   try {
     const auto link = core::start_link(core::linker_options(program.options), linker);
     link->add(ptx);
-    result.code.bytes = link->complete(target);
+    core::Linked linked = link->complete(target);
+    result.code.type = linked.type;
+    result.code.bytes = std::move(linked.bytes);
     result.log = link->info_log();
   } catch (const LinkError& error) {
     throw CompileError({.summary = text(linker, " could not compile the PTX of '", result.code.name,
@@ -108,8 +111,22 @@ Compiled compile_ptx(const ProgramResource& program, Target target, const Compil
                         .log = error.log().empty() ? error.what() : error.log(),
                         .options = arguments});
   }
-  result.code.ptx = std::move(ptx.bytes);
   return result;
+}
+
+std::shared_ptr<void> native_program(const ProgramResource& program) {
+  switch (program.type) {
+    case SourceCodeType::ptx: {
+      std::shared_ptr<core::LinkState> link =
+          core::start_link(core::linker_options(program.options), Linker::which_backend());
+      link->add({.type = Target::ptx, .name = program.options.name, .bytes = program.source});
+      return {link, link->handle()};
+    }
+    case SourceCodeType::nvvm: return core::make_nvvm_program(program);
+    case SourceCodeType::cxx: break;
+  }
+  const auto compilation = std::make_shared<NvrtcCompilation>(program);
+  return {compilation, compilation->handle()};
 }
 
 SourceCodeType type_of_file(const std::filesystem::path& path) {
@@ -153,9 +170,20 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
     }
     return compile_cxx(*program, target, options);
   };
+  if (target == Target::pch && program->type == SourceCodeType::cxx) {
+    return Access::make_code(
+        std::make_shared<detail::ObjectCodeResource>(core::make_precompiled_header(*program, options)));
+  }
   Compiled compiled = core::cached_or(compile, *program, target, options);
   if (options.log) *options.log << compiled.log;
   return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled.code)));
+}
+
+void* Program::handle() const {
+  ProgramResource& program = *Access::resource(*this);
+  std::lock_guard lock(program.native_mutex);
+  if (!program.native) program.native = native_program(program);
+  return program.native.get();
 }
 
 CompilerBackendType Program::backend() const {

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cuprum/program.hpp>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,6 +16,9 @@ struct ProgramResource : support::Counted<ProgramResource> {
   SourceCodeType type = SourceCodeType::cxx;
   ProgramOptions options;
   std::atomic<std::optional<PCHStatusType>> pch_status{std::nullopt};  // of the last compilation
+
+  std::mutex native_mutex;
+  std::shared_ptr<void> native = {};  // Program::handle(), once it was asked for
 };
 
 }  // namespace cuprum::detail

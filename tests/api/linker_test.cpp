@@ -177,12 +177,11 @@ TEST_F(LinkerTest, ReportsAnUndefinedSymbolWithTheLog) {
 
 TEST_F(LinkerTest, ReportsWhatNvjitlinkDoesNotTake) {
   const auto nvjitlink = CompilerBackendType::nvjitlink;
-  EXPECT_THAT(
-      error_of<LinkError>(
-          [&] { Linker({compiled(function_source, Target::ltoir)}, {.name = "x", .backend = nvjitlink}); }),
-      AllOf(HasSubstr("nvJitLink could not link 'x': nvJitLinkAddData failed with code 18 (needs -lto) with the "
-                      "options -arch=sm_"),
-            HasSubstr("LTO-IR input cannot be used without LTO enabled")));
+  EXPECT_THAT(error_of<LinkError>(
+                  [&] { Linker({compiled(function_source, Target::ltoir)}, {.name = "x", .backend = nvjitlink}); }),
+              AllOf(HasSubstr("nvJitLink could not link 'x': 'part.cu' (ltoir"),
+                    HasSubstr("nvJitLinkAddData failed with code 18 (needs -lto) with the options -arch=sm_"),
+                    HasSubstr("LTO-IR input cannot be used without LTO enabled")));
   EXPECT_THAT(error_of<LinkError>([&] { Linker(parts(), {.arch = "sm_91", .backend = nvjitlink}); }),
               AllOf(HasSubstr("nvJitLinkCreate failed"), HasSubstr("compute_91")));
   EXPECT_THAT(error_of<LinkError>([&] {
@@ -199,6 +198,29 @@ TEST_F(LinkerTest, RefusesWhatCanNotBeLinked) {
   EXPECT_THAT(error_of<InvalidArgument>([] { Linker(parts(), {.arch = "90"}); }), HasSubstr("arch is '90'"));
   EXPECT_THAT(error_of<InvalidArgument>([] { Linker(parts(), {.backend = CompilerBackendType::nvvm}); }),
               HasSubstr("libNVVM is none"));
+}
+
+TEST_F(LinkerTest, RefusesMachineCodeThatIsNotRelocatable) {
+  const ObjectCode final_code = Program(variable_source, {.name = "final.cu"}).compile(Target::cubin);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { Linker({final_code}); }),
+              AllOf(HasSubstr("'final.cu' (cubin for sm_"), HasSubstr("can't be linked any more"),
+                    HasSubstr("relocatable_device_code = true")));
+  const ObjectCode linked = Linker(parts(Target::ltoir), optimizing({.name = "first"})).link(Target::cubin);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { Linker({linked}); }), HasSubstr("'first' (cubin for sm_"));
+}
+
+TEST_F(LinkerTest, ReportsCodeOfAnotherArchitecture) {
+  const ProgramOptions newer = {.name = "new.cu", .arch = "sm_100", .relocatable_device_code = true};
+  const LinkerOptions for_older = {.arch = "sm_90", .backend = CompilerBackendType::nvjitlink};
+  const ObjectCode machine_code = Program(function_source, newer).compile(Target::cubin);
+  EXPECT_THAT(error_of<LinkError>([&] { Linker({machine_code}, for_older); }),
+              AllOf(HasSubstr("'new.cu' (cubin for sm_100)"), HasSubstr("-arch=sm_90")));
+  const ObjectCode ptx = Program(function_source, newer).compile(Target::ptx);
+  EXPECT_THAT(error_of<LinkError>([&] { Linker({ptx}, for_older); }),
+              AllOf(HasSubstr("'new.cu' (ptx for compute_100)"), HasSubstr("SM version")));
+  const ObjectCode ltoir = Program(function_source, {.arch = "sm_100"}).compile(Target::ltoir);
+  EXPECT_THAT(error_of<LinkError>([&] { Linker({ltoir}, optimizing(for_older)); }),
+              HasSubstr("architectures don't match"));
 }
 
 TEST_F(LinkerTest, RefusesTargetsThatContradictItsOptions) {

@@ -251,6 +251,24 @@ TEST_F(ProgramOptionsTest, APrecompiledHeaderIsMadeAndUsed) {
   EXPECT_EQ(user.pch_status(), std::nullopt);
 }
 
+TEST_F(ProgramOptionsTest, APrecompiledHeaderIsATargetOfItsOwn) {
+  file("heavy.h", "template <typename T> struct Heavy { T value; };\n");
+  const ProgramOptions options = {.include_path = {folder}};
+  Program maker(with_header, options);
+  const ObjectCode header = maker.compile(Target::pch);
+  EXPECT_EQ(header.code_type(), Target::pch);
+  EXPECT_EQ(maker.pch_status(), PCHStatusType::created);
+  std::ofstream(folder / "saved.pch", std::ios::binary) << header.code();
+  ProgramOptions using_it = options;
+  using_it.use_pch = (folder / "saved.pch").string();
+  std::ostringstream messages;
+  Program(with_header, using_it).compile(Target::cubin, {.log = &messages});
+  EXPECT_THAT(messages.str(), HasSubstr("using precompiled header file"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { maker.compile(Target::pch, {.name_expressions = {"k"}}); }),
+              HasSubstr("has no kernels to name"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { Linker({header}); }), HasSubstr("is a precompiled header"));
+}
+
 TEST_F(ProgramOptionsTest, PrecompiledHeadersAreSwitchedOnByOneOption) {
   file("heavy.h", "template <typename T> struct Heavy { T value; };\n");
   Program program(with_header, {.name = (folder / "a.cu").string(), .pch = true, .pch_dir = folder.string()});

@@ -1,4 +1,6 @@
 // Programs that aren't CUDA C++ in a string: PTX, NVVM IR, files; and compiling at the same time.
+#include <cuprum/nvrtc.hpp>
+#include <cuprum/nvvm.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -60,6 +62,27 @@ TEST_F(ProgramSourcesTest, TheBackendIsTheCompilerOfTheSource) {
   EXPECT_EQ(Program(cxx).backend(), CompilerBackendType::nvrtc);
   EXPECT_EQ(Program(".version 8.0", SourceCodeType::ptx).backend(), CompilerBackendType::nvjitlink);
   EXPECT_EQ(Program(add_ir, SourceCodeType::nvvm, {.arch = "compute_75"}).backend(), CompilerBackendType::nvvm);
+}
+
+TEST_F(ProgramSourcesTest, TheHandleIsAProgramOfTheCompiler) {
+  const Program program(cxx, {.name = "mine.cu"});
+  const auto handle = static_cast<nvrtc::Program>(program.handle());
+  EXPECT_EQ(program.handle(), handle) << "one and the same";
+  nvrtc::call<&nvrtc::Api::nvrtcCompileProgram>(handle, 0, nullptr);
+  std::size_t size = 0;
+  nvrtc::call<&nvrtc::Api::nvrtcGetPTXSize>(handle, &size);
+  EXPECT_GT(size, 0u);
+  EXPECT_EQ(run(program.compile(Target::cubin)), 42) << "which has its own";
+
+  const Program ir(add_ir, SourceCodeType::nvvm, {.arch = "compute_75"});
+  const char* options[] = {"-arch=compute_75"};
+  nvvm::call<&nvvm::Api::nvvmCompileProgram>(static_cast<nvvm::Program>(ir.handle()), 1, options);
+
+  const std::string ptx(program.compile(Target::ptx).code());
+  EXPECT_NE(Program(ptx, SourceCodeType::ptx).handle(), nullptr);
+  Program closed(cxx);
+  closed.close();
+  EXPECT_THAT(error_of<InvalidArgument>([&] { closed.handle(); }), HasSubstr("this program is closed"));
 }
 
 TEST_F(ProgramSourcesTest, PtxBecomesMachineCode) {

@@ -53,6 +53,14 @@ TEST_F(ProgramTest, RefusesANameExpressionThatMeansNothing) {
   EXPECT_THAT(message, HasSubstr("subtract"));
 }
 
+TEST_F(ProgramTest, RefusesANameExpressionThatCanNotBeInstantiated) {
+  EXPECT_THAT(
+      error_of<CompileError>([] {
+        Program(template_source, {.name = "add.cu"}).compile(Target::ptx, {.name_expressions = {"add<void, 3>"}});
+      }),
+      AllOf(HasSubstr("could not compile 'add.cu'"), HasSubstr("void")));
+}
+
 TEST_F(ProgramTest, ReportsErrorsWithTheCompilersLog) {
   try {
     Program("extern \"C\" __global__ void k() {\n  not_a_real_symbol;\n}", {.name = "bad.cu"}).compile(Target::cubin);
