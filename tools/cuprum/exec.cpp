@@ -80,6 +80,7 @@ const Verb exec_verb = {
                    {"126", "the program is there, but can't be run"},
                    {"127", "there is no such program"},
                    {"other", "the program's own"}},
+    .examples = {"cuprum exec -- ./program", "SOFTGPU_DEVICES=2 cuprum exec -- python program.py --verbose"},
     .usage_exit_code = own_failure,
     .run = run_exec,
 };
