@@ -6,16 +6,26 @@
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
 #include <cuprum/device.hpp>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <vector>
 
 namespace cuprum {
 
-/// Typed accessors for what the driver knows of a kernel on a device; <cuda.h> says what each means.
+struct LaunchConfig;
+class ObjectCode;
+
+/// Typed accessors for what the driver knows of a kernel on a device; <cuda.h> says what each means. Those with a set_
+/// function change it for all later launches on that device, whichever handle of the kernel they use; don't set while
+/// another thread launches it. They throw InvalidArgument for values out of range, DriverError for what else the driver
+/// refuses. (A launch that needs more dynamic shared memory than max_dynamic_shared_size_bytes raises that itself.)
 class CUPRUM_API KernelAttributes {
  public:
 #define CUPRUM_KERNEL_ATTRIBUTE(type, name, attribute) type name() const;
+#define CUPRUM_SETTABLE_KERNEL_ATTRIBUTE(type, name, attribute) \
+  type name() const;                                            \
+  void set_##name(type value) const;
 #include <cuprum/detail/kernel_attributes.def>
 
  private:
@@ -31,13 +41,22 @@ struct MaxPotentialBlockSize {
   int max_block_size;  ///< threads of a block
 };
 
-/// How many blocks of a kernel a device runs at once.
+/// How many blocks of a kernel a device runs at once. All functions only compute.
 class CUPRUM_API KernelOccupancy {
  public:
   int max_active_blocks_per_multiprocessor(int block_size, std::size_t dynamic_shared_memory_size) const;
   /// The block size with the best occupancy; a limit of 0 is none.
   MaxPotentialBlockSize max_potential_block_size(std::size_t dynamic_shared_memory_needed, int block_size_limit) const;
+  /// The same where the dynamic shared memory depends on the block size. The function is called several times, before
+  /// this returns and on this thread; what it throws comes out here.
+  MaxPotentialBlockSize max_potential_block_size(
+      const std::function<std::size_t(int block_size)>& dynamic_shared_memory_needed, int block_size_limit) const;
   std::size_t available_dynamic_shared_memory_per_block(int num_blocks_per_multiprocessor, int block_size) const;
+
+  /// The blocks of the largest cluster that a launch like this on `stream` can have; its own `cluster` is ignored.
+  int max_potential_cluster_size(const LaunchConfig& config, const Stream& stream) const;
+  /// How many of the launch's clusters the device runs at once.
+  int max_active_clusters(const LaunchConfig& config, const Stream& stream) const;
 
  private:
   friend class Kernel;
@@ -58,8 +77,10 @@ struct ParameterInfo {
 /// ObjectCode::get_kernel; started by launch().
 class CUPRUM_API Kernel {
  public:
-  /// Wraps a kernel of a library that somebody else keeps loaded.
-  static Kernel from_handle(CUkern_st* handle);
+  /// Wraps a kernel of a library that somebody else keeps loaded; `owner` is kept alive as long as the kernel.
+  static Kernel from_handle(CUkern_st* handle, std::shared_ptr<void> owner = nullptr);
+  /// Wraps a kernel of `code`, which it keeps loaded. Throws InvalidArgument when the kernel is of another library.
+  static Kernel from_handle(CUkern_st* handle, const ObjectCode& code);
 
   KernelAttributes attributes(Device device = Device()) const { return {resource_, device}; }
   KernelOccupancy occupancy(Device device = Device()) const { return {resource_, device}; }
@@ -83,3 +104,9 @@ class CUPRUM_API Kernel {
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Kernel& kernel);
 
 }  // namespace cuprum
+
+/// By handle, as kernels are compared.
+template <>
+struct std::hash<cuprum::Kernel> {
+  std::size_t operator()(const cuprum::Kernel& kernel) const { return std::hash<CUkern_st*>{}(kernel.handle()); }
+};

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cuprum/kernel.hpp>
+#include <cuprum/object_code.hpp>
 #include <ostream>
 
 #include "core/closable.hpp"
+#include "core/code_image.hpp"
 #include "core/kernel_resource.hpp"
+#include "core/object_code_resource.hpp"
 #include "support/text.hpp"
 
 namespace cuprum {
@@ -57,13 +61,24 @@ core::PriorityRange priorities_of_current_context() {
   return range;
 }
 
-int kernel_attribute(const KernelResource& kernel, const Device& device, CUfunction_attribute which, const char* name) {
-  int value = 0;
-  const core::Context& context = core::context_for(device.device_id());
-  ContextGuard guard(context);
-  driver::call<&Api::cuKernelGetAttribute>(Doing{[&] { return text("reading ", name, " of kernel ", kernel.name); }},
-                                           &value, which, kernel.handle, device.device_id());
-  return value;
+void check_handle(CUkernel handle) {
+  if (!handle) throw InvalidArgument("Kernel::from_handle: the handle is null");
+}
+
+std::string name_of(CUkernel handle) {
+  const char* name = "(wrapped)";
+  if (driver::api().cuKernelGetName.function) driver::call<&Api::cuKernelGetName>(&name, handle);
+  return name;
+}
+
+// Drivers before CUDA 12.5 don't tell; the caller is believed then.
+void check_library(CUkernel handle, CUlibrary expected, const detail::Code& code) {
+  if (!driver::api().cuKernelGetLibrary.function) return;
+  CUlibrary library = nullptr;
+  driver::call<&Api::cuKernelGetLibrary>(&library, handle);
+  if (library == expected) return;
+  throw InvalidArgument(
+      text("Kernel::from_handle: kernel ", name_of(handle), " does not belong to ", core::title(code)));
 }
 
 }  // namespace
@@ -75,6 +90,29 @@ ResolvedKernel& KernelResource::resolve(const core::Context& context) {
   for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
     if (&entry->context == &context) return *entry;  // another thread was faster
   }
+  return put_in_front(context);
+}
+
+// A function's own setting, such as launches make for shared memory, comes before the kernel's, so it has to be set as
+// well. The older entries stay: others may hold references to them.
+void KernelResource::set_where_used(int device, CUfunction_attribute attribute, int value) {
+  std::lock_guard lock(mutex_);
+  std::vector<const ResolvedKernel*> newest;
+  for (const ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
+    const auto same_context = [&](const ResolvedKernel* other) { return &other->context == &entry->context; };
+    if (entry->context.device == device && std::none_of(newest.begin(), newest.end(), same_context))
+      newest.push_back(entry);
+  }
+  for (const ResolvedKernel* entry : newest) {
+    ContextGuard guard(entry->context);
+    driver::call<&Api::cuFuncSetAttribute>(
+        Doing{[&] { return text("setting an attribute of kernel ", name, " to ", value); }}, entry->function, attribute,
+        value);
+    put_in_front(entry->context);
+  }
+}
+
+ResolvedKernel& KernelResource::put_in_front(const core::Context& context) {
   ContextGuard guard(context);
   CUfunction function = nullptr;
   driver::call<&Api::cuKernelGetFunction>(
@@ -96,16 +134,23 @@ ResolvedKernel& KernelResource::resolve(const core::Context& context) {
   return *entry;
 }
 
-std::shared_ptr<KernelResource> core::make_kernel(CUkernel handle, std::string name,
-                                                  std::shared_ptr<detail::ObjectCodeResource> code) {
-  return std::make_shared<KernelResource>(handle, std::move(name), std::move(code), parameters_of(handle));
+std::shared_ptr<KernelResource> core::make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner) {
+  return std::make_shared<KernelResource>(handle, std::move(name), std::move(owner), parameters_of(handle));
 }
 
-Kernel Kernel::from_handle(CUkern_st* handle) {
+Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
+  check_handle(handle);
   ContextGuard guard(core::context_for(Device().device_id()));
-  const char* name = "(wrapped)";
-  if (driver::api().cuKernelGetName.function) driver::call<&Api::cuKernelGetName>(&name, handle);
-  return Access::make_kernel(core::make_kernel(handle, name, nullptr));
+  return Access::make_kernel(core::make_kernel(handle, name_of(handle), std::move(owner)));
+}
+
+Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
+  check_handle(handle);
+  const std::shared_ptr<detail::ObjectCodeResource>& resource = Access::resource(code);
+  const core::Context& context = core::context_for(Device().device_id());
+  ContextGuard guard(context);
+  check_library(handle, resource->library(context), resource->code);
+  return Access::make_kernel(resource->kernel(handle, name_of(handle)));
 }
 
 const std::vector<ParameterInfo>& Kernel::arguments_info() const {
@@ -121,44 +166,5 @@ const std::string& Kernel::name() const { return resource_->name; }
 CUkern_st* Kernel::handle() const { return resource_->handle; }
 
 std::ostream& operator<<(std::ostream& out, const Kernel& kernel) { return out << "kernel " << kernel.name(); }
-
-#define CUPRUM_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                                   \
-  type KernelAttributes::name() const {                                                                  \
-    return static_cast<type>(kernel_attribute(*kernel_, device_, CU_FUNC_ATTRIBUTE_##ATTRIBUTE, #name)); \
-  }
-#include <cuprum/detail/kernel_attributes.def>
-
-int KernelOccupancy::max_active_blocks_per_multiprocessor(int block_size,
-                                                          std::size_t dynamic_shared_memory_size) const {
-  const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
-  ContextGuard guard(kernel.context);
-  int blocks = 0;
-  driver::call<&Api::cuOccupancyMaxActiveBlocksPerMultiprocessor>(
-      Doing{[&] { return text("occupancy of kernel ", kernel_->name, " with blocks of ", block_size, " threads"); }},
-      &blocks, kernel.function, block_size, dynamic_shared_memory_size);
-  return blocks;
-}
-
-MaxPotentialBlockSize KernelOccupancy::max_potential_block_size(std::size_t dynamic_shared_memory_needed,
-                                                                int block_size_limit) const {
-  const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
-  ContextGuard guard(kernel.context);
-  MaxPotentialBlockSize best{};
-  driver::call<&Api::cuOccupancyMaxPotentialBlockSize>(
-      Doing{[&] { return text("best block size of kernel ", kernel_->name); }}, &best.min_grid_size,
-      &best.max_block_size, kernel.function, nullptr, dynamic_shared_memory_needed, block_size_limit);
-  return best;
-}
-
-std::size_t KernelOccupancy::available_dynamic_shared_memory_per_block(int num_blocks_per_multiprocessor,
-                                                                       int block_size) const {
-  const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
-  ContextGuard guard(kernel.context);
-  std::size_t bytes = 0;
-  driver::call<&Api::cuOccupancyAvailableDynamicSMemPerBlock>(
-      Doing{[&] { return text("shared memory left to kernel ", kernel_->name); }}, &bytes, kernel.function,
-      num_blocks_per_multiprocessor, block_size);
-  return bytes;
-}
 
 }  // namespace cuprum

@@ -5,13 +5,13 @@
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch_config.hpp>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/context.hpp"
 #include "core/device_facts.hpp"
-#include "core/object_code_resource.hpp"
 #include "support/counted.hpp"
 
 namespace cuprum::core {
@@ -41,11 +41,11 @@ struct ResolvedKernel {
 namespace cuprum::detail {
 
 struct KernelResource : support::Counted<KernelResource> {
-  KernelResource(CUkernel the_handle, std::string the_name, std::shared_ptr<ObjectCodeResource> the_code,
+  KernelResource(CUkernel the_handle, std::string the_name, std::shared_ptr<void> the_owner,
                  std::optional<std::vector<ParameterInfo>> the_parameters)
       : handle(the_handle),
         name(std::move(the_name)),
-        code(std::move(the_code)),
+        owner(std::move(the_owner)),
         parameters(std::move(the_parameters)) {}
   KernelResource(const KernelResource&) = delete;
   KernelResource& operator=(const KernelResource&) = delete;
@@ -59,13 +59,18 @@ struct KernelResource : support::Counted<KernelResource> {
     return resolve(context);
   }
 
+  /// Sets an attribute in all contexts of the device that the kernel was used in, and reads anew what launches there
+  /// need to know.
+  void set_where_used(int device, CUfunction_attribute attribute, int value);
+
   const CUkernel handle;
   const std::string name;
-  const std::shared_ptr<ObjectCodeResource> code;              ///< keeps the library loaded; null for a wrapped kernel
+  const std::shared_ptr<void> owner;  ///< keeps the library loaded: object code, or what a wrapped kernel came with
   const std::optional<std::vector<ParameterInfo>> parameters;  ///< none when the driver is too old to tell
 
  private:
   core::ResolvedKernel& resolve(const core::Context& context);
+  core::ResolvedKernel& put_in_front(const core::Context& context);
 
   std::mutex mutex_;
   std::atomic<core::ResolvedKernel*> resolved_{nullptr};
@@ -76,7 +81,6 @@ struct KernelResource : support::Counted<KernelResource> {
 namespace cuprum::core {
 
 /// A context must be current.
-std::shared_ptr<detail::KernelResource> make_kernel(CUkernel handle, std::string name,
-                                                    std::shared_ptr<detail::ObjectCodeResource> code);
+std::shared_ptr<detail::KernelResource> make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner);
 
 }  // namespace cuprum::core

@@ -2,14 +2,19 @@
 
 #include <array>
 #include <cuprum/error.hpp>
+#include <optional>
 
+#include "core/code_image.hpp"
+#include "core/device_facts.hpp"
 #include "core/portable_code.hpp"
+#include "device_image/ptx_text.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
 namespace {
 
+using device_image::Image;
 using driver::Api;
 using support::text;
 
@@ -42,12 +47,12 @@ bool is_compile_error(CUresult result, Target type) {
 
 // The driver's compiler log. Buffers for it can't be given to cuLibraryLoadData, which may write them later; loading
 // once more as a module yields it now.
-std::string compiler_log(const std::string& ptx) {
+std::string compiler_log(const std::string& image) {
   std::string log(std::size_t{16} << 10, '\0');
   std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
   CUmodule module = nullptr;
-  if (driver::try_call<&Api::cuModuleLoadDataEx>(&module, ptx.data(), static_cast<unsigned>(options.size()),
+  if (driver::try_call<&Api::cuModuleLoadDataEx>(&module, image.data(), static_cast<unsigned>(options.size()),
                                                  options.data(), values.data()) == CUDA_SUCCESS) {
     driver::release<&Api::cuModuleUnload>(module);
   }
@@ -55,37 +60,69 @@ std::string compiler_log(const std::string& ptx) {
   return log;
 }
 
-[[noreturn]] void refuse(const Loaded& failed, const detail::Code& code, const std::string& ptx,
-                         const Context& context) {
-  const std::string doing = text("loading object code '", code.name, "' (", code.type, ") on device ", context.device);
-  if (is_compile_error(failed.result, code.type) && !ptx.empty()) {
-    const char* name = "";
-    const char* description = "";
-    driver::api().cuGetErrorName(failed.result, &name);
-    driver::api().cuGetErrorString(failed.result, &description);
-    throw CompileError(text(doing, ": the driver could not compile the PTX: ", name, " (",
-                            static_cast<int>(failed.result), "): ", description),
-                       compiler_log(ptx));
+std::string describe(const detail::Code& code, const std::optional<Image>& image) {
+  return text(title(code), " (", code.type, image ? " for " + architectures(*image) : "", ")");
+}
+
+[[noreturn]] void refuse(const Loaded& failed, const std::string& tried, const std::string& doing, Target type) {
+  if (!is_compile_error(failed.result, type)) {
+    const bool takes_no_machine_code = failed.result == CUDA_ERROR_NO_BINARY_FOR_GPU;
+    driver::detail::raise(failed.result, failed.entry_point,
+                          takes_no_machine_code
+                              ? text(doing, ", which takes no such machine code: load PTX, or a fatbin that holds it")
+                              : doing);
   }
-  driver::detail::raise(failed.result, failed.entry_point, doing);
+  const char* name = "";
+  const char* description = "";
+  driver::api().cuGetErrorName(failed.result, &name);
+  driver::api().cuGetErrorString(failed.result, &description);
+  throw CompileError(text(doing, ": the driver could not compile the PTX: ", name, " (",
+                          static_cast<int>(failed.result), "): ", description),
+                     compiler_log(tried));
+}
+
+[[noreturn]] void refuse_architecture(const std::string& what, const DeviceFacts& device) {
+  const auto [major, minor] = device.compute_capability;
+  throw NotSupported(text("loading ", what, ": nothing in it runs on device ", device.device,
+                          ", which has compute capability ", major, '.', minor, "; compile for sm_", major, minor,
+                          ", or to PTX for compute_", major, minor, " or older"));
+}
+
+void refuse_linker_input(const detail::Code& code) {
+  if (code.type == Target::ptx || code.type == Target::cubin || code.type == Target::fatbin) return;
+  throw InvalidArgument(text(title(code), " is of type ", code.type,
+                             ", input of the linker, and can't be loaded; link it, or compile to cubin or ptx"));
+}
+
+// PTX of what a cubin was made from, to run it where the cubin can't. Empty where there is none for the device.
+std::string portable(const detail::Code& code, unsigned capability) {
+  std::string image = portable_image(code);
+  return runs_ptx(capability, device_image::read_ptx_header(image).architecture) ? image : std::string();
+}
+
+unsigned capability_of(const DeviceFacts& device) {
+  return static_cast<unsigned>(device.compute_capability.major * 10 + device.compute_capability.minor);
 }
 
 }  // namespace
 
 CUlibrary load_library(const detail::Code& code, const Context& context) {
-  if (code.type == Target::ltoir) {
-    throw InvalidArgument(
-        text("object code '", code.name,
-             "' is of type ltoir, input of the linker, and can't be loaded; compile to cubin or ptx"));
-  }
-  Loaded loaded = load(code.bytes);
-  std::string ptx = code.type == Target::ptx ? code.bytes : std::string();
+  refuse_linker_input(code);
+  const std::optional<Image> image = recognized(code);
+  const DeviceFacts& device = device_facts(context.device);
+  const bool fits = !image || runs_on(capability_of(device), *image);
+  Loaded loaded{.result = CUDA_ERROR_NO_BINARY_FOR_GPU, .entry_point = 0, .library = nullptr};
+  const std::string* tried = &code.bytes;
+  if (fits) loaded = load(code.bytes);
+  std::string ptx;
   if (loaded.result == CUDA_ERROR_NO_BINARY_FOR_GPU && code.type == Target::cubin) {
-    ptx = portable_image(code);
-    if (!ptx.empty()) loaded = load(ptx);
+    ptx = portable(code, capability_of(device));
+    if (!ptx.empty()) loaded = load(*(tried = &ptx));
   }
-  if (loaded.result != CUDA_SUCCESS) refuse(loaded, code, ptx, context);
-  return loaded.library;
+  if (loaded.result == CUDA_SUCCESS) return loaded.library;
+  const std::string what = describe(code, image);
+  if (!fits && tried == &code.bytes) refuse_architecture(what, device);
+  refuse(loaded, *tried, text("loading ", what, " on device ", context.device), code.type);
 }
 
 }  // namespace cuprum::core

@@ -1,8 +1,10 @@
 #include <cuprum/object_code.hpp>
-#include <map>
 #include <ostream>
 
+#include "core/buffer_resource.hpp"
 #include "core/closable.hpp"
+#include "core/code_image.hpp"
+#include "core/kernel_names.hpp"
 #include "core/kernel_resource.hpp"
 #include "core/load_library.hpp"
 #include "core/object_code_resource.hpp"
@@ -13,51 +15,61 @@ namespace cuprum {
 
 using core::ContextGuard;
 using detail::Access;
+using detail::KernelResource;
 using detail::ObjectCodeResource;
 using driver::Api;
+using driver::Doing;
 using support::text;
 
 namespace {
 
-ObjectCode from_bytes(Target type, std::string_view bytes, ObjectCodeOptions options) {
-  if (bytes.empty()) throw InvalidArgument(text("object code of type ", type, " is empty"));
-  return Access::make_code(
-      std::make_shared<ObjectCodeResource>(detail::Code{.type = type,
-                                                        .name = std::move(options.name),
-                                                        .bytes = std::string(bytes),
-                                                        .symbol_mapping = std::move(options.symbol_mapping)}));
+/// The library of some code in the context where the caller is, which is current as long as this lives.
+struct CurrentLibrary {
+  explicit CurrentLibrary(ObjectCodeResource& code)
+      : context(core::context_for(Device().device_id())), guard(context), handle(code.library(context)) {}
+
+  const core::Context& context;
+  ContextGuard guard;
+  CUlibrary handle;
+};
+
+std::string symbol_of(const std::string& name, const detail::Code& code) {
+  const auto mapped = code.symbol_mapping.find(name);
+  return mapped == code.symbol_mapping.end() ? name : mapped->second;
 }
 
-// What a user can ask for: name expressions for the symbols that have one, the symbols themselves for the rest.
-std::vector<std::string> kernel_names(CUlibrary library, const detail::Code& code) {
-  std::map<std::string, std::string> expression_of;
-  for (const auto& [expression, symbol] : code.symbol_mapping) expression_of[symbol] = expression;
-  unsigned count = 0;
-  driver::call<&Api::cuLibraryGetKernelCount>(&count, library);
-  std::vector<CUkernel> kernels(count);
-  if (count != 0) driver::call<&Api::cuLibraryEnumerateKernels>(kernels.data(), count, library);
-  std::vector<std::string> names;
-  for (CUkernel kernel : kernels) {
-    const char* symbol = nullptr;
-    driver::call<&Api::cuKernelGetName>(&symbol, kernel);
-    auto expression = expression_of.find(symbol);
-    names.push_back(expression == expression_of.end() ? symbol : expression->second);
-  }
-  return names;
+// NVRTC's expressions for variables are addresses.
+std::string symbol_of_variable(const std::string& name, const detail::Code& code) {
+  const auto mapped = code.symbol_mapping.find("&" + name);
+  return mapped == code.symbol_mapping.end() ? symbol_of(name, code) : mapped->second;
 }
 
-[[noreturn]] void refuse_unknown_kernel(std::string_view name, CUlibrary library, const detail::Code& code) {
-  std::string known;
-  try {
-    const std::vector<std::string> names = kernel_names(library, code);
-    known = names.empty() ? "it has none" : text("it has ", support::join(names));
-    bool mangled = false;
-    for (const std::string& each : names) mangled = mangled || each.starts_with("_Z");
-    if (mangled) known += "; name C++ kernels in name_expressions when compiling, or declare them extern \"C\"";
-  } catch (const Error&) {
-    known = "this driver is too old to list those it has";
+struct Variable {
+  CUdeviceptr pointer = 0;
+  std::size_t size = 0;
+};
+
+[[noreturn]] void refuse_unknown_variable(std::string_view name, const detail::Code& code) {
+  throw InvalidArgument(
+      text("there is no variable '", name, "' in ", core::title(code),
+           ": it must be a __device__, __constant__ or __managed__ one that is not static; one of C++ is found by its "
+           "name if that is extern \"C\" or among the name_expressions of the compilation, as \"&",
+           name, "\""));
+}
+
+Variable find_variable(std::string_view name, CUlibrary library, const detail::Code& code) {
+  const std::string symbol = symbol_of_variable(std::string(name), code);
+  Variable variable;
+  CUresult result =
+      driver::try_call<&Api::cuLibraryGetGlobal>(&variable.pointer, &variable.size, library, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    result = driver::try_call<&Api::cuLibraryGetManaged>(&variable.pointer, &variable.size, library, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) refuse_unknown_variable(name, code);
+  if (result != CUDA_SUCCESS) {
+    driver::detail::raise(result, driver::detail::index_of_cuLibraryGetGlobal,
+                          text("finding variable '", name, "' in ", core::title(code)));
   }
-  throw InvalidArgument(text("there is no kernel '", name, "' in object code '", code.name, "': ", known));
+  return variable;
 }
 
 }  // namespace
@@ -72,29 +84,51 @@ CUlibrary ObjectCodeResource::library(const core::Context& context) {
   return library_;
 }
 
-ObjectCode ObjectCode::from_ptx(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::ptx, code, std::move(options));
-}
-
-ObjectCode ObjectCode::from_cubin(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::cubin, code, std::move(options));
+std::shared_ptr<KernelResource> ObjectCodeResource::kernel(CUkernel handle, const std::string& symbol) {
+  std::lock_guard lock(mutex_);
+  std::weak_ptr<KernelResource>& known = kernels_[handle];
+  std::shared_ptr<KernelResource> kernel = known.lock();
+  if (!kernel) known = kernel = core::make_kernel(handle, symbol, shared_from_this());
+  return kernel;
 }
 
 Kernel ObjectCode::get_kernel(std::string_view name) const {
-  const core::Context& context = core::context_for(Device().device_id());
-  ContextGuard guard(context);
-  CUlibrary library = resource_->library(context);
-  std::string symbol(name);
-  const auto& mapping = resource_->code.symbol_mapping;
-  if (auto mapped = mapping.find(symbol); mapped != mapping.end()) symbol = mapped->second;
+  const CurrentLibrary library(*resource_);
+  const std::string symbol = symbol_of(std::string(name), resource_->code);
   CUkernel kernel = nullptr;
-  const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library, symbol.c_str());
-  if (result == CUDA_ERROR_NOT_FOUND) refuse_unknown_kernel(name, library, resource_->code);
+  const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library.handle, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) core::refuse_unknown_kernel(name, library.handle, resource_->code);
   if (result != CUDA_SUCCESS) {
     driver::detail::raise(result, driver::detail::index_of_cuLibraryGetKernel,
-                          text("finding kernel '", name, "' in object code '", resource_->code.name, "'"));
+                          text("finding kernel '", name, "' in ", core::title(resource_->code)));
   }
-  return Access::make_kernel(core::make_kernel(kernel, std::move(symbol), resource_));
+  return Access::make_kernel(resource_->kernel(kernel, symbol));
+}
+
+std::vector<std::string> ObjectCode::kernel_names() const {
+  return core::kernel_names(CurrentLibrary(*resource_).handle, resource_->code);
+}
+
+Buffer ObjectCode::get_global(std::string_view name) const {
+  const CurrentLibrary library(*resource_);
+  const Variable variable = find_variable(name, library.handle, resource_->code);
+  return detail::wrap_buffer(variable.pointer, variable.size, resource_);
+}
+
+Buffer ObjectCode::get_global(std::string_view name, std::size_t size) const {
+  Buffer variable = get_global(name);
+  if (variable.size() == size) return variable;
+  throw InvalidArgument(
+      text("variable '", name, "' in ", core::title(resource_->code), " has ", variable.size(), " bytes, not ", size));
+}
+
+CUmod_st* ObjectCode::get_module() const {
+  const CurrentLibrary library(*resource_);
+  CUmodule module = nullptr;
+  driver::call<&Api::cuLibraryGetModule>(
+      Doing{[&] { return text("module of ", core::title(resource_->code), " on device ", library.context.device); }},
+      &module, library.handle);
+  return module;
 }
 
 std::string_view ObjectCode::code() const { return resource_->code.bytes; }
@@ -107,11 +141,7 @@ const std::unordered_map<std::string, std::string>& ObjectCode::symbol_mapping()
   return resource_->code.symbol_mapping;
 }
 
-CUlib_st* ObjectCode::handle() const {
-  const core::Context& context = core::context_for(Device().device_id());
-  ContextGuard guard(context);
-  return resource_->library(context);
-}
+CUlib_st* ObjectCode::handle() const { return CurrentLibrary(*resource_).handle; }
 
 std::ostream& operator<<(std::ostream& out, Target target) {
   constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};

@@ -26,7 +26,7 @@ struct Code {
 };
 
 /// Code, and the driver's library of it once it is loaded.
-struct ObjectCodeResource : support::Counted<ObjectCodeResource> {
+struct ObjectCodeResource : support::Counted<ObjectCodeResource>, std::enable_shared_from_this<ObjectCodeResource> {
   explicit ObjectCodeResource(Code the_code) : code(std::move(the_code)) {}
   ObjectCodeResource(const ObjectCodeResource&) = delete;
   ObjectCodeResource& operator=(const ObjectCodeResource&) = delete;
@@ -35,11 +35,16 @@ struct ObjectCodeResource : support::Counted<ObjectCodeResource> {
   /// Loads at the first call. `context` is where the code is tried: whether a device can run it turns out there.
   CUlibrary library(const core::Context& context);
 
+  /// What all handles of one of its kernels share, so that what is set through one holds for the others. A context must
+  /// be current.
+  std::shared_ptr<KernelResource> kernel(CUkernel handle, const std::string& symbol);
+
   const Code code;
 
  private:
   std::mutex mutex_;
   CUlibrary library_ = nullptr;
+  std::unordered_map<CUkernel, std::weak_ptr<KernelResource>> kernels_;
 };
 
 }  // namespace cuprum::detail

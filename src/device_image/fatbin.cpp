@@ -104,15 +104,18 @@ bool starts_like_fatbin(Bytes image) { return starts_with(image, kFatbinMagic); 
 bool starts_like_fatbin_wrapper(Bytes image) { return starts_with(image, kFatbinWrapperMagic); }
 
 Bytes fatbin_at(const void* image) {
-  const auto at = [](const void* memory, std::size_t bytes) {
-    return Bytes(static_cast<const std::byte*>(memory), bytes);
-  };
-  if (starts_like_fatbin_wrapper(at(image, sizeof kFatbinWrapperMagic)))
-    image = read<FatbinWrapper>(at(image, sizeof(FatbinWrapper)), 0, "the fatbin's wrapper").fatbin;
-  if (image == nullptr || !starts_like_fatbin(at(image, sizeof kFatbinMagic)))
-    throw Damaged("the fatbin does not start with its magic number");
-  const auto header = read<FatbinHeader>(at(image, sizeof(FatbinHeader)), 0, "the fatbin's header");
-  return at(image, header.header_bytes + header.bytes);
+  const auto at = [&](std::size_t bytes) { return Bytes(static_cast<const std::byte*>(image), bytes); };
+  if (starts_like_fatbin_wrapper(at(sizeof kFatbinWrapperMagic))) return wrapped_fatbin(at(sizeof(FatbinWrapper)));
+  if (!starts_like_fatbin(at(sizeof kFatbinMagic))) throw Damaged("the fatbin does not start with its magic number");
+  const auto header = read<FatbinHeader>(at(sizeof(FatbinHeader)), 0, "the fatbin's header");
+  return at(header.header_bytes + header.bytes);
+}
+
+Bytes wrapped_fatbin(Bytes wrapper) {
+  const void* const fatbin = read<FatbinWrapper>(wrapper, 0, "the fatbin's wrapper").fatbin;
+  const Bytes start(static_cast<const std::byte*>(fatbin), fatbin == nullptr ? 0 : sizeof kFatbinMagic);
+  if (!starts_like_fatbin(start)) throw Damaged("the fatbin's wrapper points to something else");
+  return fatbin_at(fatbin);
 }
 
 std::vector<FatbinEntry> read_fatbin(Bytes fatbin) {

@@ -42,6 +42,10 @@ bool starts_like_fatbin_wrapper(Bytes image);
 /// the wrapper's address. Throws Damaged when there is none.
 Bytes fatbin_at(const void* image);
 
+/// The fatbin that a wrapper points to, in this process's memory. Throws Damaged when the wrapper is cut off or points
+/// to something else.
+Bytes wrapped_fatbin(Bytes wrapper);
+
 /// The entries of a fatbin, or of several that lie one after the other, as in an object file's section. Throws Damaged
 /// unless each lies within the bytes.
 std::vector<FatbinEntry> read_fatbin(Bytes fatbin);

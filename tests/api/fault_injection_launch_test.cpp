@@ -85,6 +85,37 @@ TEST_F(LaunchFaults, AFailedPreparedLaunchNamesKernelShapeAndStream) {
   EXPECT_EQ(download<float>(data, stream).front(), 2.0f);
 }
 
+TEST_F(LaunchFaults, KernelsAndVariablesReportEveryFailure) {
+  const ObjectCode counting = Program(
+                                  "extern \"C\" __device__ int counter = 5;\n"
+                                  "extern \"C\" __global__ void count() { ++counter; }")
+                                  .compile(Target::cubin);
+  EXPECT_GT(fail_each([&] {
+              EXPECT_EQ(counting.kernel_names(), std::vector<std::string>{"count"});
+              EXPECT_EQ(counting.get_global("counter").size(), sizeof(int));
+              counting.get_module();
+              Kernel::from_handle(counting.get_kernel("count").handle(), counting);
+              Kernel::from_handle(counting.get_kernel("count").handle());
+            }),
+            8);
+}
+
+TEST_F(LaunchFaults, LoadingReportsEveryFailure) {
+  const std::string ptx(Program(scale_source).compile(Target::ptx).code());
+  EXPECT_GT(fail_each([&] { ObjectCode::from_ptx(ptx).handle(); }), 2);
+}
+
+TEST_F(LaunchFaults, AttributesAndOccupancyReportEveryFailure) {
+  EXPECT_GT(fail_each([&] {
+              const Kernel scale = code.get_kernel("scale");
+              EXPECT_GT(scale.occupancy().max_potential_block_size([](int) { return 16; }, 0).max_block_size, 0);
+              scale.attributes().set_max_dynamic_shared_size_bytes(1000);
+              EXPECT_GT(scale.occupancy().max_potential_cluster_size({.block = 32}, stream), 0);
+              EXPECT_GT(scale.occupancy().max_active_clusters({.block = 32}, stream), 0);
+            }),
+            10);
+}
+
 TEST_F(LaunchFaults, AFailedPreparationLeavesNothing) {
   failing.fail_next("cuKernelGetFunction", CUDA_ERROR_NOT_FOUND);
   Kernel scale = code.get_kernel("scale");

@@ -120,6 +120,27 @@ TEST_F(MultiDeviceTest, DefaultStreamsOfTwoDevicesDoNotWaitForEachOther) {
   EXPECT_EQ(download<int>(buffer, other.default_stream()).front(), 5);
 }
 
+TEST_F(MultiDeviceTest, VariablesAndAttributesAreOfEachDevice) {
+  ObjectCode code = Program(
+                        "extern \"C\" __device__ int counter = 5;\n"
+                        "extern \"C\" __global__ void count() { ++counter; }")
+                        .compile(Target::cubin);
+  const Buffer here = code.get_global("counter");
+  other.set_current();
+  const Buffer there = code.get_global("counter");
+  EXPECT_EQ(here.device_id(), 0);
+  EXPECT_EQ(there.device_id(), 1);
+  EXPECT_NE(here.handle(), there.handle());
+  const Kernel count = code.get_kernel("count");
+  count.attributes(other).set_preferred_shared_memory_carveout(25);
+  EXPECT_EQ(count.attributes(other).preferred_shared_memory_carveout(), 25);
+  EXPECT_NE(count.attributes(device).preferred_shared_memory_carveout(), 25);
+  EXPECT_GE(count.occupancy(other).max_active_blocks_per_multiprocessor(32, 0), 1);
+  Stream stream = device.create_stream();
+  EXPECT_THAT(error_of<InvalidArgument>([&] { count.occupancy(other).max_active_clusters({}, stream); }),
+              HasSubstr("is on device 0"));
+}
+
 TEST_F(MultiDeviceTest, AKernelRunsOnEveryDevice) {
   Kernel scale = compile(scale_source, "scale");
   for (const Device& each : Device::all()) {

@@ -10,6 +10,7 @@ struct CUfunc_st;
 struct CUkern_st;
 struct CUlib_st;
 struct CUmemPoolHandle_st;
+struct CUmod_st;
 struct CUstream_st;
 
 namespace cuprum {

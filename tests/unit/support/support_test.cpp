@@ -8,13 +8,16 @@
 #include "support/counted.hpp"
 #include "support/environment.hpp"
 #include "support/log.hpp"
+#include "support/near_names.hpp"
 #include "support/shared_library.hpp"
 #include "support/text.hpp"
 
 namespace cuprum {
 namespace {
 
+using support::edit_distance;
 using support::join;
+using support::nearest_name;
 using support::text;
 
 TEST(Text, PutsItsPartsOneAfterTheOther) { EXPECT_EQ(text("a ", 1, '-', 2.5), "a 1-2.5"); }
@@ -69,6 +72,22 @@ TEST(SharedLibrary, OpensWhatIsThereAndSaysWhyNot) {
   support::SharedLibrary none = support::SharedLibrary::open("libnone.so.9");
   EXPECT_FALSE(none);
   EXPECT_TRUE(none.error().starts_with("libnone.so.9: ")) << none.error();
+}
+
+TEST(NearNames, DistanceCountsLetters) {
+  EXPECT_EQ(edit_distance("scale", "scale"), 0u);
+  EXPECT_EQ(edit_distance("scale", "scael"), 1u) << "swapped";
+  EXPECT_EQ(edit_distance("scale", "scales"), 1u);
+  EXPECT_EQ(edit_distance("scale", "cale"), 1u);
+  EXPECT_EQ(edit_distance("scale", "shale"), 1u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+}
+
+TEST(NearNames, OnlyWhatIsCloseIsMeant) {
+  EXPECT_EQ(nearest_name("sacle", {"scan", "scale", "reduce"}), "scale");
+  EXPECT_EQ(nearest_name("transpose", {"scan", "scale"}), "");
+  EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(nearest_name(std::string(10'000, 'a'), {std::string(10'000, 'a')}), "") << "too long to compare";
 }
 
 TEST(Errors, SayWhatWasDoneTheCallAndTheDriversWords) {

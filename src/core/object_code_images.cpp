@@ -1,0 +1,143 @@
+// Object code out of images that come from elsewhere, and into files.
+#include <cuprum/error.hpp>
+#include <cuprum/object_code.hpp>
+#include <optional>
+
+#include "core/closable.hpp"
+#include "core/code_image.hpp"
+#include "core/object_code_resource.hpp"
+#include "core/portable_code.hpp"
+#include "device_image/ptx_text.hpp"
+#include "support/read_file.hpp"
+#include "support/text.hpp"
+#include "support/write_file.hpp"
+
+namespace cuprum {
+
+using detail::Access;
+using detail::Code;
+using detail::ObjectCodeResource;
+using device_image::Architecture;
+using device_image::EntryKind;
+using device_image::Image;
+using device_image::ImageKind;
+using device_image::starts_like_fatbin_wrapper;
+using device_image::text_of;
+using support::text;
+
+namespace {
+
+// In the order of ImageKind.
+struct KindOfCode {
+  Target target;
+  const char* maker;
+};
+constexpr KindOfCode kinds[] = {{Target::ptx, "from_ptx"},       {Target::cubin, "from_cubin"},
+                                {Target::ltoir, "from_ltoir"},   {Target::fatbin, "from_fatbin"},
+                                {Target::object, "from_object"}, {Target::library, "from_library"}};
+
+const KindOfCode& kind_of(const Image& image) { return kinds[static_cast<int>(image.kind)]; }
+
+ImageKind image_kind(Target target) {
+  for (std::size_t i = 0; i < std::size(kinds); ++i)
+    if (kinds[i].target == target) return static_cast<ImageKind>(i);
+  return ImageKind::ptx;
+}
+
+void check_kind(const Code& code) {
+  const std::optional<Image> image = core::recognized(code);
+  if (image && image->kind == ImageKind::object && image->parts.empty())
+    throw InvalidArgument(text(core::title(code), " is a host object file without device code: compile it with nvcc"));
+  if (image && kind_of(*image).target == code.type) return;
+  const char* const wanted = description(image_kind(code.type));
+  if (!image) throw InvalidArgument(text(core::title(code), " is not ", wanted, ", nor any other code for a device"));
+  throw InvalidArgument(text(core::title(code), " is ", description(image->kind), ", not ", wanted,
+                             ": use ObjectCode::", kind_of(*image).maker));
+}
+
+Code code_of(Target type, std::string_view bytes, ObjectCodeOptions options) {
+  return {.type = type,
+          .name = std::move(options.name),
+          .bytes = std::string(bytes),
+          .symbol_mapping = std::move(options.symbol_mapping)};
+}
+
+device_image::Bytes unwrapped(const Code& code, device_image::Bytes wrapper) try {
+  return device_image::wrapped_fatbin(wrapper);
+} catch (const device_image::Damaged& damage) {
+  throw InvalidArgument(text(core::title(code), " is damaged: ", damage.what()));
+}
+
+ObjectCode make(Code code) { return Access::make_code(std::make_shared<ObjectCodeResource>(std::move(code))); }
+
+ObjectCode checked(Code code) {
+  check_kind(code);
+  return make(std::move(code));
+}
+
+ObjectCode from_bytes(Target type, std::string_view bytes, ObjectCodeOptions options) {
+  return checked(code_of(type, bytes, std::move(options)));
+}
+
+// The cubin's own header knows no variants such as sm_90a; those of its PTX are the same.
+std::string fatbin_of(const Code& code, const device_image::ImagePart& cubin, const std::vector<std::string>& ptx) {
+  std::vector<device_image::FatbinImage> entries(1);
+  Architecture architecture = cubin.architecture;
+  for (const std::string& module : ptx) {
+    const Architecture target = device_image::read_ptx_header(module).architecture;
+    if (target.number == architecture.number) architecture = target;
+    entries.push_back({.kind = EntryKind::ptx,
+                       .architecture = target,
+                       .contents = module,
+                       .options = cubin.is_relocatable || ptx.size() > 1 ? "--compile-only" : ""});
+  }
+  entries.front() = {.kind = EntryKind::cubin, .architecture = architecture, .contents = code.bytes};
+  return device_image::write_fatbin(entries);
+}
+
+}  // namespace
+
+ObjectCode ObjectCode::from_ptx(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::ptx, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_cubin(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::cubin, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_ltoir(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::ltoir, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_fatbin(std::string_view code, ObjectCodeOptions options) {
+  Code made = code_of(Target::fatbin, code, std::move(options));
+  if (const auto bytes = device_image::bytes_of(code); starts_like_fatbin_wrapper(bytes))
+    made.bytes = text_of(unwrapped(made, bytes));
+  return checked(std::move(made));
+}
+
+ObjectCode ObjectCode::from_object(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::object, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_library(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::library, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions options) {
+  if (options.name.empty()) options.name = path;
+  Code code = code_of(Target::ptx, support::read_file(path), std::move(options));
+  const std::optional<Image> image = core::recognized(code);
+  if (image) code.type = kind_of(*image).target;
+  return checked(std::move(code));
+}
+
+void ObjectCode::save(const std::string& path) const {
+  const Code& code = resource_->code;
+  const std::optional<Image> image = core::recognized(code);
+  const bool is_cubin = image && image->kind == ImageKind::cubin;
+  const std::vector<std::string> ptx = is_cubin ? core::ptx_modules(code) : std::vector<std::string>();
+  support::write_file(path, ptx.empty() ? code.bytes : fatbin_of(code, image->parts.at(0), ptx));
+}
+
+}  // namespace cuprum

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cuprum::support {
+
+/// Makes a file of these bytes; one of the same name is replaced in one step, so that nobody reads half of it. Throws
+/// InvalidArgument that says why it can't be written; then nothing is left behind.
+void write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace cuprum::support
