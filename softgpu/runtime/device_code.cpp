@@ -41,23 +41,32 @@ bool is_better(images::Architecture a, images::Architecture b) {
   return a.number != b.number ? a.number > b.number : a.variant == '\0' && b.variant != '\0';
 }
 
-// The newest PTX that the device can run.
-std::vector<PtxPart> ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
-  const images::FatbinEntry* best = nullptr;
+// What a fatbin holds, and what to do so that softgpu finds PTX in it.
+[[noreturn]] void refuse_fatbin(const std::vector<images::FatbinEntry>& entries, unsigned compute_capability) {
+  const std::string wanted = images::virtual_name({compute_capability});
   std::string found;
-  const auto entries = images::read_fatbin(fatbin);
+  unsigned newer = 0;
   for (const images::FatbinEntry& entry : entries) {
     found += (found.empty() ? "" : ", ") + name_of(entry);
+    if (entry.kind == EntryKind::ptx) newer = entry.architecture.number;
+  }
+  std::string message = "softgpu runs PTX, and the fatbin holds none for " + wanted + " or older; it holds " +
+                        (found.empty() ? "nothing" : found) +
+                        ": compile it for that, too (nvcc -gencode arch=" + wanted + ",code=" + wanted + ")";
+  if (newer != 0)
+    message += ", or set SOFTGPU_COMPUTE_CAPABILITY=" + std::to_string(newer / 10) + "." + std::to_string(newer % 10);
+  throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, message);
+}
+
+// The newest PTX that the device can run.
+std::vector<PtxPart> ptx_of_fatbin(Bytes fatbin, unsigned compute_capability) {
+  const auto entries = images::read_fatbin(fatbin);
+  const images::FatbinEntry* best = nullptr;
+  for (const images::FatbinEntry& entry : entries) {
     if (entry.kind != EntryKind::ptx || entry.architecture.number > compute_capability) continue;
     if (best == nullptr || is_better(entry.architecture, best->architecture)) best = &entry;
   }
-  if (best == nullptr) {
-    const std::string wanted = images::virtual_name({compute_capability});
-    throw Failure(CUDA_ERROR_NO_BINARY_FOR_GPU, "softgpu runs PTX, and the fatbin holds none for " + wanted +
-                                                    " or older; it holds " + (found.empty() ? "nothing" : found) +
-                                                    ": compile it for that, too (nvcc -gencode arch=" + wanted +
-                                                    ",code=" + wanted + ")");
-  }
+  if (best == nullptr) refuse_fatbin(entries, compute_capability);
   std::vector<PtxPart> parts;
   for (const images::FatbinEntry& entry : entries)
     if (entry.kind == EntryKind::ptx && entry.architecture == best->architecture)

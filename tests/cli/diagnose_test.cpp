@@ -109,6 +109,7 @@ TEST(Diagnose, DeviceFilesThatMayNotBeOpened) {
 
 TEST(Diagnose, ADriverThatIsHalfUpdated) {
   Facts facts = healthy();
+  facts.tour = {.problem = "it fails"};
   library(facts, "nvml").version = "driver 580.95.05";
   EXPECT_THAT(diagnose(facts), finds(Severity::error, "driver-half-updated", "580.82.07", "restart the machine"));
 }
@@ -132,6 +133,7 @@ TEST(Diagnose, AWheelWithoutHeadersGetsTheCommandForItsRelease) {
 
 TEST(Diagnose, PtxThatIsNewerThanTheDriver) {
   Facts facts = healthy();
+  facts.tour = {.problem = "it fails"};
   facts.nvidia.version = 12080;
   EXPECT_THAT(diagnose(facts), finds(Severity::error, "ptx-newer-than-driver", "CUDA 13.0, the driver takes CUDA 12.8",
                                      "pip install nvidia-cuda-nvrtc==12.8.*"));
@@ -205,8 +207,15 @@ TEST(Diagnose, LdLibraryPathThatGivesOthersAnotherCompiler) {
 
 TEST(Diagnose, AStubInPlaceOfTheDriver) {
   Facts facts = healthy();
+  facts.tour = {.problem = "it fails"};
   library(facts, "cuda").path = "/cuda/lib64/stubs/libcuda.so.1";
   EXPECT_THAT(diagnose(facts), finds(Severity::error, "driver-is-a-stub", "stubs/libcuda.so.1", "ld.so.conf.d"));
+}
+
+TEST(Diagnose, WhatDoesNoHarmIsAWarning) {
+  Facts facts = healthy();
+  library(facts, "cuda").path = "/cuda/lib64/stubs/libcuda.so.1";
+  EXPECT_THAT(diagnose(facts), finds(Severity::warning, "driver-is-a-stub", "stubs", "stubs"));
 }
 
 TEST(Diagnose, VariablesThatNameNothing) {

@@ -126,8 +126,8 @@ class Doctor(CommandTest):
     def test_with_a_stub_for_a_driver(self):
         stub = self.place(fake("NOTHING"), "stubs", "libcuda.so.1")
         report, code = self.doctor(LD_LIBRARY_PATH=stub.parent)
-        self.assertEqual(code, 0)  # softgpu was asked for
-        self.assert_finds(report, "error", "driver-is-a-stub", str(stub), "out of LD_LIBRARY_PATH")
+        self.assertEqual(code, 0)  # softgpu was asked for, so it does no harm
+        self.assert_finds(report, "warning", "driver-is-a-stub", str(stub), "out of LD_LIBRARY_PATH")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from cli import CommandTest
+from cli import CommandTest, fake
 
 SOFTGPU = Path(os.environ["SOFTGPU"])
 CLIENT = Path(__file__).parent / "exec_client.c"
@@ -37,8 +37,9 @@ class Exec(CommandTest):
         self.assertEqual((result.stdout, result.returncode), ("softgpu 2 a b --json\n", 7))
 
     def test_keeps_what_else_is_to_be_loaded(self):
-        result = self.run_cuprum("exec", "--", "sh", "-c", 'echo "$LD_LIBRARY_PATH"', LD_LIBRARY_PATH="/somewhere")
-        self.assertRegex(result.stdout, "^/.*softgpu:/somewhere\n$")
+        result = self.run_cuprum("exec", "--", "sh", "-c", 'echo "$LD_LIBRARY_PATH $LD_PRELOAD"', LD_LIBRARY_PATH="/somewhere",
+                                 LD_PRELOAD=fake("NOTHING"))
+        self.assertRegex(result.stdout, f"^/.*softgpu:/somewhere {fake('NOTHING')}:/.*libsoftgpu-forward.so\n$")
 
     def test_says_what_can_not_be_run(self):
         for arguments, code, words in (

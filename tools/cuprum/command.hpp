@@ -43,6 +43,7 @@ struct Verb {
   std::vector<const char*> description;  ///< paragraphs
   std::vector<Option> options;           ///< --help, which every verb has, comes by itself
   std::vector<ExitCode> exit_codes;
+  std::vector<const char*> examples;  ///< command lines
   int usage_exit_code;
   int (*run)(const Arguments& arguments);
 };

@@ -44,6 +44,12 @@ bool is_in_linker_path(const Facts& facts, const fs::path& file) {
   return false;
 }
 
+// What may be why nothing runs is an error only where nothing runs: with CUPRUM_DRIVER=softgpu, say, the state of
+// NVIDIA's driver does no harm.
+Severity severity_if_in_the_way(const Facts& facts) {
+  return facts.tour.problem.empty() ? Severity::warning : Severity::error;
+}
+
 // ---- Drivers and devices ----
 
 void check_driver(const Facts& facts, Findings& out) {
@@ -87,7 +93,7 @@ void check_kernel_module(const Facts& facts, Findings& out) {
   const bool says_mismatch = nvml->problem.find("ersion mismatch") != std::string::npos;
   const bool differs = !nvml->version.empty() && nvml->version != "driver " + facts.kernel_module;
   if (!says_mismatch && !differs) return;
-  out.push_back({Severity::error, "driver-half-updated",
+  out.push_back({severity_if_in_the_way(facts), "driver-half-updated",
                  "NVIDIA's kernel module is version " + facts.kernel_module + ", its libraries are of another" +
                      (differs ? " (" + nvml->version + ")" : ""),
                  "restart the machine, or unload the kernel modules (nvidia_uvm, nvidia) and load them again; in a "
@@ -126,7 +132,7 @@ void check_ptx_version(const Facts& facts, Findings& out) {
   if (driver.version == 0 || compiler <= driver.version) return;
   const bool same_major = compiler / 1000 == driver.version / 1000;
   out.push_back(
-      {same_major ? Severity::warning : Severity::error, "ptx-newer-than-driver",
+      {same_major ? Severity::warning : severity_if_in_the_way(facts), "ptx-newer-than-driver",
        "NVRTC is of CUDA " + cuda_version(compiler) + ", the driver takes CUDA " + cuda_version(driver.version) +
            ": it refuses the PTX that this NVRTC makes" + (same_major ? "; machine code (Target::cubin) it runs" : ""),
        "install the NVRTC of the driver's release (" + pip_install({"nvidia-cuda-nvrtc"}, driver.version) +
@@ -226,7 +232,7 @@ void check_driver_library(const Facts& facts, Findings& out) {
   const LibraryFacts* cuda = library(facts, "cuda");
   if (!cuda || cuda->path.empty()) return;
   if (cuda->path.find("/stubs/") != std::string::npos) {
-    out.push_back({Severity::error, "driver-is-a-stub",
+    out.push_back({severity_if_in_the_way(facts), "driver-is-a-stub",
                    "the libcuda.so.1 that programs get is " + cuda->path +
                        ", a toolkit's stub for linking: it can't run anything",
                    "take the folder of stubs out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"});

@@ -187,6 +187,7 @@ const Verb doctor_verb = {
     .exit_codes = {{"0", "the tour would run: there is a driver and a compiler, and they work together"},
                    {"1", "it would not; the findings say why"},
                    {"2", "the command line made no sense"}},
+    .examples = {"cuprum doctor", "CUPRUM_DRIVER=softgpu cuprum doctor --json"},
     .usage_exit_code = 2,
     .run = run_doctor,
 };

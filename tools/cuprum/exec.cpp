@@ -23,6 +23,11 @@ void put_first(const char* variable, const std::string& value) {
   setenv(variable, (others && *others ? value + ":" + others : value).c_str(), 1);
 }
 
+void put_last(const char* variable, const std::string& value) {
+  const char* others = std::getenv(variable);
+  setenv(variable, (others && *others ? others + (":" + value) : value).c_str(), 1);
+}
+
 // What has to be there, in the folder that has to come first.
 fs::path softgpu_folder() {
   const fs::path driver = driver::softgpu_path();
@@ -45,7 +50,8 @@ int run_exec(const Arguments& arguments) {
   try {
     const fs::path folder = softgpu_folder();
     put_first("LD_LIBRARY_PATH", folder.string());
-    put_first("LD_PRELOAD", (folder / "libsoftgpu-forward.so").string());
+    // Behind what the user preloads: a sanitizer's library insists on being the first.
+    put_last("LD_PRELOAD", (folder / "libsoftgpu-forward.so").string());
     setenv("CUPRUM_DRIVER", "softgpu", 1);
   } catch (const std::exception& error) {
     std::cerr << "cuprum exec: " << error.what() << '\n';
@@ -80,6 +86,7 @@ const Verb exec_verb = {
                    {"126", "the program is there, but can't be run"},
                    {"127", "there is no such program"},
                    {"other", "the program's own"}},
+    .examples = {"cuprum exec -- ./program", "SOFTGPU_DEVICES=2 cuprum exec -- python program.py --verbose"},
     .usage_exit_code = own_failure,
     .run = run_exec,
 };

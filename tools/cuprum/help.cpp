@@ -40,6 +40,11 @@ void print_row(std::ostream& out, const std::string& left, const std::string& ri
       << wrapped(right, column + 2, help_width) << '\n';
 }
 
+std::string sentence(std::string text) {
+  text.front() = upper_case(text.substr(0, 1)).front();
+  return text + ".";
+}
+
 // What roff would take as its own: a backslash anywhere, a hyphen that must stay one, and a dot or quote at the start
 // of a line.
 std::string roff(const std::string& text) {
@@ -77,6 +82,8 @@ void print_help(std::ostream& out, const Verb& verb) {
   print_row(out, help_option.name, help_option.help);
   out << "\nExit codes:\n";
   for (const ExitCode& row : verb.exit_codes) print_row(out, row.code, row.meaning);
+  out << "\nExamples:\n";
+  for (const char* line : verb.examples) out << "  " << line << '\n';
 }
 
 void print_man_page(std::ostream& out) {
@@ -85,12 +92,15 @@ void print_man_page(std::ostream& out) {
   for (const Verb& verb : verbs()) out << ".B " << roff(usage(verb)) << "\n.br\n";
   out << ".B cuprum \\-\\-help\n.br\n.B cuprum \\-\\-version\n";
   for (const Verb& verb : verbs()) {
-    out << ".SH CUPRUM " << upper_case(verb.name) << '\n' << roff(verb.summary) << ".\n";
+    out << ".SH CUPRUM " << upper_case(verb.name) << '\n' << roff(sentence(verb.summary)) << '\n';
     for (const char* paragraph : verb.description) out << ".PP\n" << roff(paragraph) << '\n';
     for (const Option& option : verb.options) man_item(out, spelled(option), option.help);
     man_item(out, help_option.name, help_option.help);
     out << ".PP\nExit codes:\n";
     for (const ExitCode& row : verb.exit_codes) man_item(out, row.code, row.meaning);
+    out << ".PP\nExamples:\n.PP\n.nf\n.RS\n";
+    for (const char* line : verb.examples) out << roff(line) << '\n';
+    out << ".RE\n.fi\n";
   }
   out << ".SH ENVIRONMENT\n";
   for (const Variable& variable : variables) man_item(out, variable.name, variable.meaning);

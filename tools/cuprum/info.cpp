@@ -204,6 +204,7 @@ const Verb info_verb = {
     .exit_codes = {{"0", "there is a device"},
                    {"1", "there is no driver or no device"},
                    {"2", "the command line made no sense"}},
+    .examples = {"cuprum info --device 0", "cuprum info --json"},
     .usage_exit_code = 2,
     .run = run_info,
 };

@@ -159,5 +159,14 @@ TEST(ParseChoice, KnowsItsWords) {
   EXPECT_THROW(parse_choice("Auto"), InvalidArgument);
 }
 
+TEST(SoftgpuPath, IsWhatTheVariableNamesOrBesideTheLibrary) {
+  EXPECT_TRUE(softgpu_path().ends_with("/cuprum/softgpu/libcuda.so.1")) << softgpu_path();
+  set({{"CUPRUM_SOFTGPU_PATH", "/nowhere/libcuda.so.7"}});
+  EXPECT_EQ(softgpu_path(), "/nowhere/libcuda.so.7");
+  set({{"CUPRUM_SOFTGPU_PATH", "/usr"}});
+  EXPECT_EQ(softgpu_path(), "/usr/libcuda.so.1") << "of a folder, the file in it";
+  unsetenv("CUPRUM_SOFTGPU_PATH");
+}
+
 }  // namespace
 }  // namespace cuprum::driver
