@@ -124,6 +124,22 @@ TEST_F(Functions, EnumeratedOnesAreLoadedWhenAsked) {
   EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED) << "asked for by name";
 }
 
+TEST_F(Functions, DISABLED_AreLoadedFromTheStart) {
+  CUmoduleLoadingMode mode{};
+  ASSERT_SUCCESS(CU(cuModuleGetLoadingMode)(&mode));
+  EXPECT_EQ(mode, CU_MODULE_EAGER_LOADING);
+  const TestModule module(kKernels);
+  CUfunction first = nullptr;
+  ASSERT_SUCCESS(CU(cuModuleEnumerateFunctions)(&first, 1, module.get()));
+  CUfunctionLoadingState state{};
+  ASSERT_SUCCESS(CU(cuFuncIsLoaded)(&state, first));
+  EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
+}
+
+TEST(ModuleLoading, IsEagerWhenTheEnvironmentSaysSo) {
+  EXPECT_EQ(run_in_child("Functions.DISABLED_AreLoadedFromTheStart", {"CUDA_MODULE_LOADING=EAGER"}), 0);
+}
+
 TEST_F(Functions, CacheConfigurationsAreTaken) {
   EXPECT_SUCCESS(CU(cuFuncSetCacheConfig)(function_, CU_FUNC_CACHE_PREFER_L1));
   EXPECT_SUCCESS(CU(cuKernelSetCacheConfig)(kernel_, CU_FUNC_CACHE_PREFER_EQUAL, device_));
