@@ -45,10 +45,10 @@ std::string_view bare_cubin(std::string_view image) {
       const bool is_plain = entry.compression == FatbinEntry::Compression::none;
       if (entry.kind == EntryKind::cubin && is_plain) return text_of(entry.payload);
     }
+    return image;
   } catch (const Damaged&) {
-    // The linker will say it better.
+    return image;  // the linker will say what is wrong with it
   }
-  return image;
 }
 
 namespace {

@@ -1,6 +1,5 @@
 // NVRTC's machine code, with the PTX that the same compilation yields.
 #include <algorithm>
-#include <cstring>
 
 #include "softgpu/forward/image.hpp"
 #include "softgpu/forward/interpose.hpp"
@@ -47,7 +46,7 @@ int get_cubin(Library nvrtc, Program program, char* bytes) {
   if (!bytes) return invalid_input;
   int code = 0;
   const std::string image = cubin_with_ptx(nvrtc, program, code);
-  if (code == 0) std::memcpy(bytes, image.data(), image.size());
+  if (code == 0) image.copy(bytes, image.size());
   return code;
 }
 

@@ -35,15 +35,19 @@ class Info(CommandTest):
         self.assertGreater(len(device["properties"]), 140)
         self.assertEqual(device["accesses"], [1, 2])
         self.assertGreater(device["memory"], 0)
-        self.assertEqual(device["state"], {})
+        self.assertEqual((device["state"], device["processes"]), ({}, []))
 
     def test_adds_what_nvml_knows(self):
         result = self.run_cuprum("info", "--json", CUPRUM_NVML=fake("GPU_STATE"))
         self.assertEqual(json.loads(result.stdout)["devices"][0]["state"], {
             "memory_used_bytes": 1 << 30, "gpu_utilization_percent": 17, "memory_utilization_percent": 5,
-            "temperature_celsius": 41, "power_milliwatts": 123456, "compute_processes": 2})
+            "temperature_celsius": 41, "power_milliwatts": 123456})
+        processes = json.loads(result.stdout)["devices"][0]["processes"]
+        self.assertEqual(len(processes), 100)
+        self.assertEqual(processes[0], {"pid": 1000, "name": "/usr/bin/train", "memory_bytes": 1 << 20})
+        self.assertEqual(processes[-1], {"pid": 1099, "name": "", "memory_bytes": 100 << 20})
         text = self.run_cuprum("info", CUPRUM_NVML=fake("GPU_STATE")).stdout
-        for words in ("1.0 GiB of 4.0 GiB", "41 °C", "123 W", "17 %"):
+        for words in ("1.0 GiB of 4.0 GiB", "41 °C", "123 W", "17 %", "1000  /usr/bin/train"):
             self.assertIn(words, text)
 
     def test_refuses_a_device_that_is_not_there(self):

@@ -38,20 +38,35 @@ class Collector {
   }
 
   void read_processes() {
-    unsigned count = 0;
     if (!nvml::api().nvmlDeviceGetComputeRunningProcesses_v3) return;
-    const Result result = nvml::try_call<&Api::nvmlDeviceGetComputeRunningProcesses_v3>(
-        device_, &count, static_cast<nvml::ProcessInfo*>(nullptr));
-    if (result != Result::success && result != Result::insufficient_size) return;
-    add("processes that compute", "compute_processes", count, std::to_string(count));
+    std::vector<nvml::ProcessInfo> found(64);
+    for (Result result = Result::insufficient_size; result == Result::insufficient_size;) {
+      auto count = static_cast<unsigned>(found.size());
+      result = nvml::try_call<&Api::nvmlDeviceGetComputeRunningProcesses_v3>(device_, &count, found.data());
+      if (result != Result::success && result != Result::insufficient_size) return;
+      found.resize(result == Result::success ? count : 2 * found.size());
+    }
+    for (const nvml::ProcessInfo& process : found) state.processes.push_back(describe(process));
   }
 
-  std::vector<StateRow> rows;
+  DeviceState state;
 
  private:
+  static ProcessRow describe(const nvml::ProcessInfo& process) {
+    constexpr auto unknown = static_cast<unsigned long long>(-1);
+    ProcessRow row{.pid = process.pid, .memory = process.used_gpu_memory == unknown ? 0 : process.used_gpu_memory};
+    char name[1024] = "";
+    const auto length = static_cast<unsigned>(sizeof name);
+    if (nvml::api().nvmlSystemGetProcessName &&
+        nvml::try_call<&Api::nvmlSystemGetProcessName>(process.pid, name, length) == Result::success) {
+      row.name = name;
+    }
+    return row;
+  }
+
   template <typename Number>
   void add(const char* label, const char* key, Number number, std::string value) {
-    rows.push_back({label, key, static_cast<std::int64_t>(number), std::move(value)});
+    state.readings.push_back({label, key, static_cast<std::int64_t>(number), std::move(value)});
   }
 
   nvml::Device device_;
@@ -59,7 +74,7 @@ class Collector {
 
 }  // namespace
 
-std::vector<StateRow> device_state(const std::string& uuid) {
+DeviceState device_state(const std::string& uuid) {
   try {
     nvml::Device device = nullptr;
     nvml::call<&Api::nvmlDeviceGetHandleByUUID>(("GPU-" + uuid).c_str(), &device);
@@ -78,7 +93,7 @@ std::vector<StateRow> device_state(const std::string& uuid) {
     out.read<&Api::nvmlDeviceGetCurrPcieLinkGeneration>("PCIe generation", "pcie_generation", 1, "");
     out.read<&Api::nvmlDeviceGetCurrPcieLinkWidth>("PCIe lanes", "pcie_width", 1, "");
     out.read_processes();
-    return std::move(out.rows);
+    return std::move(out.state);
   } catch (const Error&) {
     return {};
   }

@@ -7,6 +7,7 @@
 
 namespace cuprum::cli {
 
+/// A number that was read.
 struct StateRow {
   const char* label;
   const char* key;  ///< for programs
@@ -14,7 +15,19 @@ struct StateRow {
   std::string value;  ///< the number with its unit
 };
 
+/// A process that computes on the GPU.
+struct ProcessRow {
+  unsigned pid;
+  std::string name;          ///< empty when this user may not see it
+  std::uint64_t memory = 0;  ///< in bytes; 0 when it isn't known
+};
+
+struct DeviceState {
+  std::vector<StateRow> readings;
+  std::vector<ProcessRow> processes;
+};
+
 /// Empty when there is no NVML, or it doesn't know the device (softgpu's, say); what it can't tell is left out.
-std::vector<StateRow> device_state(const std::string& uuid);
+DeviceState device_state(const std::string& uuid);
 
 }  // namespace cuprum::cli

@@ -106,9 +106,13 @@ void print_all_attributes(const DeviceProperties& properties, const Style& style
 }
 
 void print_state(const Device& device, const Style& style) {
-  const std::vector<StateRow> state = device_state(device.uuid());
-  if (!state.empty()) std::cout << "  " << style.bold("At this moment (NVML)") << '\n';
-  for (const StateRow& row : state) print_row(row.label, row.value);
+  const DeviceState state = device_state(device.uuid());
+  if (!state.readings.empty()) std::cout << "  " << style.bold("At this moment (NVML)") << '\n';
+  for (const StateRow& row : state.readings) print_row(row.label, row.value);
+  if (!state.processes.empty()) std::cout << "  " << style.bold("Processes") << '\n';
+  for (const ProcessRow& process : state.processes) {
+    print_row(std::to_string(process.pid) + "  " + process.name, process.memory ? bytes(process.memory) : "");
+  }
 }
 
 void print_device(const Device& device, const Style& style, bool everything) {
@@ -154,8 +158,13 @@ Json describe(const Device& device, const std::vector<Device>& all) {
   for (const Device& peer : all) {
     if (peer != device && device.can_access_peer(peer)) json["accesses"].push_back(peer.device_id());
   }
+  const DeviceState state = device_state(device.uuid());
   json["state"] = Json::object();
-  for (const StateRow& row : device_state(device.uuid())) json["state"][row.key] = row.number;
+  for (const StateRow& row : state.readings) json["state"][row.key] = row.number;
+  json["processes"] = Json::array();
+  for (const ProcessRow& process : state.processes) {
+    json["processes"].push_back({{"pid", process.pid}, {"name", process.name}, {"memory_bytes", process.memory}});
+  }
   return json;
 }
 

@@ -39,7 +39,9 @@ std::string read_all(int file) {
 [[noreturn]] void be_the_child(const std::function<std::string()>& probe, int file, int seconds) {
   alarm(static_cast<unsigned>(seconds));
   const int nowhere = open("/dev/null", O_RDWR);
-  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (nowhere >= 0) dup2(nowhere, stream);
+  }
   int code = 0;
   std::string text;
   try {
