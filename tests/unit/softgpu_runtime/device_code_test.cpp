@@ -98,6 +98,9 @@ TEST(DeviceCode, RefusalsSayWhatToDo) {
       words_of_refusal(write_fatbin({machine_code()})),
       "softgpu runs PTX, and the fatbin holds none for compute_90 or older; it holds sm_90: compile it for that, too "
       "(nvcc -gencode arch=compute_90,code=compute_90)");
+  EXPECT_NE(words_of_refusal(write_fatbin({machine_code(), ptx_for(120, "newer")}))
+                .find("or set SOFTGPU_COMPUTE_CAPABILITY=12.0"),
+            std::string::npos);
 }
 
 TEST(DeviceCode, TruncatedFatbinIsRefused) {
