@@ -75,7 +75,7 @@ Linker::Linker(std::vector<ObjectCode> codes, LinkerOptions options)
     : shared_(std::make_shared<detail::Closable<LinkerResource>>()) {
   if (codes.empty()) throw InvalidArgument(text("there is nothing to link in linker '", options.name, "'"));
   auto resource = std::make_shared<LinkerResource>();
-  resource->backend = options.backend.value_or(which_backend());
+  resource->backend = options.backend ? *options.backend : which_backend();
   options.as_arguments(resource->backend);  // complains of what is wrong with them
   if (resource->backend == CompilerBackendType::nvjitlink && !options.arch) options.arch = core::default_architecture();
   auto inputs = std::make_shared<LinkedFrom>(LinkedFrom{{}, std::move(options)});

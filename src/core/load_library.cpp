@@ -90,6 +90,9 @@ std::string describe(const detail::Code& code, const std::optional<Image>& image
 
 void refuse_linker_input(const detail::Code& code) {
   if (code.type == Target::ptx || code.type == Target::cubin || code.type == Target::fatbin) return;
+  if (code.type == Target::pch) {
+    throw InvalidArgument(text(title(code), " is a precompiled header: there is nothing in it to load"));
+  }
   throw InvalidArgument(text(title(code), " is of type ", code.type,
                              ", input of the linker, and can't be loaded; link it, or compile to cubin or ptx"));
 }

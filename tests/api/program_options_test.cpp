@@ -258,7 +258,7 @@ TEST_F(ProgramOptionsTest, APrecompiledHeaderIsATargetOfItsOwn) {
   const ObjectCode header = maker.compile(Target::pch);
   EXPECT_EQ(header.code_type(), Target::pch);
   EXPECT_EQ(maker.pch_status(), PCHStatusType::created);
-  std::ofstream(folder / "saved.pch", std::ios::binary) << header.code();
+  header.save(folder / "saved.pch");
   ProgramOptions using_it = options;
   using_it.use_pch = (folder / "saved.pch").string();
   std::ostringstream messages;
@@ -267,6 +267,7 @@ TEST_F(ProgramOptionsTest, APrecompiledHeaderIsATargetOfItsOwn) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { maker.compile(Target::pch, {.name_expressions = {"k"}}); }),
               HasSubstr("has no kernels to name"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { Linker({header}); }), HasSubstr("is a precompiled header"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { header.get_kernel("k"); }), HasSubstr("is a precompiled header"));
 }
 
 TEST_F(ProgramOptionsTest, PrecompiledHeadersAreSwitchedOnByOneOption) {
