@@ -1,10 +1,14 @@
 #include "core/included_files.hpp"
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <unordered_set>
 
+#include "core/compiler_headers.hpp"
+#include "core/file_identity.hpp"
 #include "core/scanned_file.hpp"
 #include "support/text.hpp"
 
@@ -51,7 +55,7 @@ class Walk {
       bool of_compiler = false;  // many give the compiler's folder themselves
       for (const std::string& own : search.compiler_folders) of_compiler = of_compiler || is_same_folder(folder, own);
       folders_.push_back({with_slash(folder), of_compiler});
-      has_user_folders_ = has_user_folders_ || !of_compiler;
+      if (!of_compiler) add_names_in(folder);
     }
     for (const std::string& folder : search.compiler_folders) folders_.push_back({with_slash(folder), true});
   }
@@ -94,12 +98,26 @@ class Walk {
     // That there is none is worth noting as well: one may come.
     key_.add(name).add(found ? std::string_view(found->path) : "");
     if (!found || !paths_.insert(found->path).second || !files_.insert(identity(*found)).second) return;
-    if (found->of_compiler && !has_user_folders_) {
-      key_.add(static_cast<std::uint64_t>(found->status.st_size))
-          .add(static_cast<std::uint64_t>(found->status.st_mtim.tv_sec))
-          .add(static_cast<std::uint64_t>(found->status.st_mtim.tv_nsec));
+    if (found->of_compiler && !by_compiler && !can_be_replaced(*found)) {
+      write_identity(key_, found->status);
     } else {
       to_follow_.push_back(*found);
+    }
+  }
+
+  /// Whether the user's folders have anything that this header, or one that it includes, could include.
+  bool can_be_replaced(const Found& header) const {
+    if (users_names_.empty()) return false;
+    const auto searched = names_searched_by(header.path, header.status,
+                                            {search_.compiler_folders, search_.beside_includer, search_.notes});
+    return std::any_of(users_names_.begin(), users_names_.end(),
+                       [&](const std::string& name) { return searched->contains(name); });
+  }
+
+  void add_names_in(const std::string& folder) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      users_names_.push_back(at->path().filename().string());
     }
   }
 
@@ -135,7 +153,7 @@ class Walk {
   const IncludeSearch& search_;
   support::FieldWriter& key_;
   std::vector<SearchFolder> folders_;
-  bool has_user_folders_ = false;
+  std::vector<std::string> users_names_;  // in the user's folders
   std::vector<Found> to_follow_;
   std::unordered_set<std::string> paths_;  // that were found
   std::set<std::array<std::uint64_t, 4>> files_;

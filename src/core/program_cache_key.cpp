@@ -1,7 +1,5 @@
 #include "core/program_cache_key.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cuprum/linker.hpp>
 #include <cuprum/nvjitlink.hpp>
@@ -10,6 +8,7 @@
 #include <cuprum/pathfinder.hpp>
 #include <filesystem>
 
+#include "core/file_identity.hpp"
 #include "core/included_files.hpp"
 #include "core/program_options.hpp"
 #include "support/content_hash.hpp"
@@ -36,26 +35,17 @@ const char* side_effect(const ProgramOptions& options) {
   return nullptr;
 }
 
-void write_file(FieldWriter& key, const std::string& path) {
-  struct stat status{};
-  stat(path.c_str(), &status);
-  key.add(path)
-      .add(static_cast<std::uint64_t>(status.st_size))
-      .add(static_cast<std::uint64_t>(status.st_mtim.tv_sec))
-      .add(static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
-}
-
 void write_library(FieldWriter& key, const LibraryInfo& info) {
   key.add(static_cast<std::uint64_t>(info.version));
-  write_file(key, info.path);
+  write_identity(key, info.path);
 }
 
 void write_nvrtc(FieldWriter& key) {
   const nvrtc::Info& info = nvrtc::info();
   write_library(key, info);
-  write_file(key, info.builtins);
+  write_identity(key, info.builtins);
   key.add(std::uint64_t{info.header_folders.size()});
-  for (const std::string& folder : info.header_folders) write_file(key, folder);
+  for (const std::string& folder : info.header_folders) write_identity(key, folder);
 }
 
 /// Where the compiler looks for headers, as program.cpp tells it.
@@ -64,7 +54,8 @@ IncludeSearch include_search(const ProgramOptions& options) {
   return {.source_folder = options.name.substr(0, options.name.rfind('/') + 1),
           .beside_includer = beside_includer,
           .user_folders = options.include_path,
-          .compiler_folders = nvrtc::info().header_folders};
+          .compiler_folders = nvrtc::info().header_folders,
+          .notes = default_program_cache()};
 }
 
 /// What only CUDA C++ has. Returns what is in the way.
@@ -82,7 +73,7 @@ void write_nvvm(FieldWriter& key, const ProgramOptions& options) {
   key.add(std::uint64_t{options.extra_sources.size()});
   for (const ExtraSource& extra : options.extra_sources) key.add(extra.name).add(extra.source);
   if (options.use_libdevice.value_or(false)) {
-    write_file(key, pathfinder::locate(pathfinder::Kind::bitcode_lib, "device").path);
+    write_identity(key, pathfinder::locate(pathfinder::Kind::bitcode_lib, "device").path);
   }
 }
 

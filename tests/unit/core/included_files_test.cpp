@@ -95,6 +95,23 @@ TEST_F(IncludedFilesTest, SeesAUsersHeaderInPlaceOfOneThatTheCompilersHeadersInc
   EXPECT_TRUE(is_changed("#include <cuda_fp16.h>", [&] { folder.write("first/inner.h", "2"); }));
 }
 
+TEST_F(IncludedFilesTest, NotesWhatTheCompilersHeadersSearchFor) {
+  InMemoryProgramCache notes;
+  search.notes = &notes;
+  search.compiler_folders = {folder / "other"};
+  folder.write("other/outer.h", "#include \"beside.h\"\n#include <deep/er.h>\n");
+  folder.write("other/beside.h", "#include <standard>\n");
+  folder.write("other/deep/er.h", "#include \"outer.h\"\n");
+  folder.write("first/unrelated.h", "");
+  EXPECT_FALSE(is_changed("#include <outer.h>", [&] { folder.write("second/beside.h", ""); }));
+  EXPECT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(is_changed("#include <outer.h>", [&] { folder.write("second/standard", ""); }));
+  EXPECT_EQ(notes.size(), 1u);
+  search.beside_includer = false;
+  EXPECT_TRUE(is_changed("#include <outer.h>", [&] { folder.write("second/beside.h", "1"); }));
+  EXPECT_EQ(notes.size(), 2u);
+}
+
 TEST_F(IncludedFilesTest, SaysWhyItCannotTell) {
   folder.write("first/a.h", "#include MACRO");
   files_of("#include <a.h>");
