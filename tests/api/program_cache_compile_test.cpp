@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "api/failing_api.hpp"
 #include "api/fixture.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -160,6 +161,11 @@ TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {
   EXPECT_THAT(
       told, ::testing::ElementsAre(AllOf(HasSubstr("the shelf has no ladder"), HasSubstr("are compiled all the same")),
                                    HasSubstr("the shelf is full")));
+}
+
+TEST_F(ProgramCacheCompileTest, ADriverThatFailsWhileTheKeyIsMadeCostsACompilation) {
+  FailingApi failing;
+  EXPECT_EQ(failing.fail_each_call([&] { is_hit(Program(source)); }), 0);
 }
 
 TEST_F(ProgramCacheCompileTest, TheKeyIsForEverybody) {
