@@ -47,6 +47,7 @@ struct Kind {
   const char* name;
   std::unique_ptr<ProgramCacheResource> (*make)(const TemporaryFolder& folder, ProgramCacheOptions options);
 };
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 const Kind kinds[] = {
     {"memory",
