@@ -88,7 +88,7 @@ std::string describe(const detail::Code& code, const std::optional<Image>& image
                           ", or to PTX for compute_", major, minor, " or older"));
 }
 
-void refuse_linker_input(const detail::Code& code) {
+void refuse_what_is_not_loaded(const detail::Code& code) {
   if (code.type == Target::ptx || code.type == Target::cubin || code.type == Target::fatbin) return;
   if (code.type == Target::pch) {
     throw InvalidArgument(text(title(code), " is a precompiled header: there is nothing in it to load"));
@@ -110,7 +110,7 @@ unsigned capability_of(const DeviceFacts& device) {
 }  // namespace
 
 CUlibrary load_library(const detail::Code& code, const Context& context) {
-  refuse_linker_input(code);
+  refuse_what_is_not_loaded(code);
   const std::optional<Image> image = recognized(code);
   const DeviceFacts& device = device_facts(context.device);
   const bool fits = !image || runs_on(capability_of(device), *image);

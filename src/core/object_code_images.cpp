@@ -27,32 +27,26 @@ using support::text;
 
 namespace {
 
-// In the order of ImageKind.
-struct KindOfCode {
-  Target target;
-  const char* maker;
-};
-constexpr KindOfCode kinds[] = {{Target::ptx, "from_ptx"},       {Target::cubin, "from_cubin"},
-                                {Target::ltoir, "from_ltoir"},   {Target::fatbin, "from_fatbin"},
-                                {Target::object, "from_object"}, {Target::library, "from_library"}};
+// Target and ImageKind name the same kinds, in the same order; these are the functions that take them.
+constexpr const char* makers[] = {"from_ptx", "from_cubin", "from_ltoir", "from_fatbin", "from_object", "from_library"};
+static_assert(static_cast<int>(Target::cubin) == static_cast<int>(ImageKind::cubin) &&
+              static_cast<int>(Target::ltoir) == static_cast<int>(ImageKind::ltoir) &&
+              static_cast<int>(Target::fatbin) == static_cast<int>(ImageKind::fatbin) &&
+              static_cast<int>(Target::object) == static_cast<int>(ImageKind::object) &&
+              static_cast<int>(Target::library) == static_cast<int>(ImageKind::archive));
 
-const KindOfCode& kind_of(const Image& image) { return kinds[static_cast<int>(image.kind)]; }
-
-ImageKind image_kind(Target target) {
-  for (std::size_t i = 0; i < std::size(kinds); ++i)
-    if (kinds[i].target == target) return static_cast<ImageKind>(i);
-  return ImageKind::ptx;
-}
+Target target_of(const Image& image) { return static_cast<Target>(image.kind); }
 
 void check_kind(const Code& code) {
   const std::optional<Image> image = core::recognized(code);
-  if (image && image->kind == ImageKind::object && image->parts.empty())
-    throw InvalidArgument(text(core::title(code), " is a host object file without device code: compile it with nvcc"));
-  if (image && kind_of(*image).target == code.type) return;
-  const char* const wanted = description(image_kind(code.type));
+  const char* const wanted = description(static_cast<ImageKind>(code.type));
   if (!image) throw InvalidArgument(text(core::title(code), " is not ", wanted, ", nor any other code for a device"));
-  throw InvalidArgument(text(core::title(code), " is ", description(image->kind), ", not ", wanted,
-                             ": use ObjectCode::", kind_of(*image).maker));
+  if (target_of(*image) != code.type) {
+    throw InvalidArgument(text(core::title(code), " is ", description(image->kind), ", not ", wanted,
+                               ": use ObjectCode::", makers[static_cast<int>(image->kind)]));
+  }
+  if (image->kind == ImageKind::object && image->parts.empty())
+    throw InvalidArgument(text(core::title(code), " is a host object file without device code: compile it with nvcc"));
 }
 
 Code code_of(Target type, std::string_view bytes, ObjectCodeOptions options) {
@@ -128,16 +122,17 @@ ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions opti
   if (options.name.empty()) options.name = path;
   Code code = code_of(Target::ptx, support::read_file(path), std::move(options));
   const std::optional<Image> image = core::recognized(code);
-  if (image) code.type = kind_of(*image).target;
+  if (image) code.type = target_of(*image);
   return checked(std::move(code));
 }
 
 void ObjectCode::save(const std::string& path) const {
   const Code& code = resource_->code;
-  const std::optional<Image> image = core::recognized(code);
-  const bool is_cubin = image && image->kind == ImageKind::cubin;
-  const std::vector<std::string> ptx = is_cubin ? core::ptx_modules(code) : std::vector<std::string>();
-  support::write_file(path, ptx.empty() ? code.bytes : fatbin_of(code, image->parts.at(0), ptx));
+  if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
+  std::optional<Image> cubin;
+  if (code.type == Target::cubin) cubin = core::recognized(code);
+  const std::vector<std::string> ptx = cubin ? core::ptx_modules(code) : std::vector<std::string>();
+  support::write_file(path, ptx.empty() ? code.bytes : fatbin_of(code, cubin->parts.at(0), ptx));
 }
 
 }  // namespace cuprum

@@ -142,6 +142,13 @@ TEST_F(ObjectCodeImages, InputOfTheLinkerIsNotLoaded) {
   }
 }
 
+TEST_F(ObjectCodeImages, AProgramOnlyCheckedForErrorsHasNothingToLoadOrToSave) {
+  const ObjectCode code = Program(scale_source, {.name = "scale.cu", .fdevice_syntax_only = true}).compile(Target::ptx);
+  EXPECT_EQ(error_of<InvalidArgument>([&] { code.get_kernel("scale"); }), "object code 'scale.cu' is empty");
+  EXPECT_THAT(error_of<InvalidArgument>([&] { code.save(folder / "code"); }), HasSubstr("there is nothing to save"));
+  EXPECT_EQ(folder.files(), 0);
+}
+
 TEST_F(ObjectCodeImages, MachineCodeOfAnotherArchitectureIsRefusedWithBoth) {
   const ObjectCode code = ObjectCode::from_cubin(raw_elf({.flags = 0x06000a04}), {.name = "ancient"});
   EXPECT_THAT(error_of<NotSupported>([&] { code.get_kernel("scale"); }),
@@ -176,7 +183,8 @@ TEST_F(ObjectCodeImages, ProgramsMakeNoContainers) {
 }
 
 TEST_F(ObjectCodeImages, AFatbinRuns) {
-  const std::string ptx(Program(scale_source).compile(Target::ptx).code());
+  std::string ptx(Program(scale_source).compile(Target::ptx).code());
+  ptx += '\0';  // as NVIDIA's tools have it
   const auto [major, minor] = device.compute_capability();
   const auto architecture = static_cast<std::uint32_t>(major * 10 + minor);
   const std::string plain = raw_fatbin({{.payload = ptx, .architecture = architecture}});

@@ -1,4 +1,5 @@
 #include <cuprum/driver.hpp>
+#include <thread>
 
 #include "api/fixture.hpp"
 
@@ -129,6 +130,23 @@ TEST_F(ObjectCodeTest, ManagedVariablesAreManagedMemory) {
   launch(stream, {}, code.get_kernel("count"));
   stream.sync();
   EXPECT_EQ(shared.as_span<int>()[0], 8);
+}
+
+TEST_F(ObjectCodeTest, ThreadsShareItAndItsKernels) {
+  const ObjectCode code = Program(counter_source).compile(Target::cubin);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        const Kernel count = code.get_kernel("count");
+        EXPECT_EQ(count, code.get_kernel("count"));
+        EXPECT_GE(count.occupancy().max_potential_block_size([](int) { return 16; }, 0).max_block_size, 1);
+        EXPECT_EQ(code.get_global("counter").size(), sizeof(int));
+        EXPECT_THAT(code.kernel_names(), ElementsAre("count"));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(ObjectCodeTest, GivesTheModuleOfTheContext) {

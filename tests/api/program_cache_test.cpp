@@ -162,8 +162,8 @@ TEST_P(ProgramCacheTest, BearsSeveralThreads) {
 
 TEST_P(ProgramCacheTest, KeepsObjectCodeWithItsNames) {
   const auto cache = make();
-  const ObjectCode code =
-      ObjectCode::from_ptx("not looked at", {.name = "mine", .symbol_mapping = {{"a<int>", "_Z1a"}}});
+  const ObjectCode code = ObjectCode::from_ptx(".version 8.0  // the rest is not looked at",
+                                               {.name = "mine", .symbol_mapping = {{"a<int>", "_Z1a"}}});
   cache->set_code("key", code);
   const std::optional<ObjectCode> found = cache->get_code("key");
   ASSERT_TRUE(found);
