@@ -164,7 +164,7 @@ TEST_F(ExecutionFaultTest, AContextThatCanNotBeEnteredIsNamed) {
 TEST_F(ExecutionFaultTest, AReleaseThatFailsIsLoggedOnly) {
   std::vector<std::string> lines;
   const LogHook before = set_log_hook([&](std::string_view line) { lines.emplace_back(line); });
-  Stream stream = device.create_stream();
+  const Stream stream = device.default_stream();  // means something only where its context is current
   Buffer buffer = device.allocate(64, stream);
   const DevicePointer pointer = buffer.handle();
   std::thread([&] {
