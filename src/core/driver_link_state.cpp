@@ -4,6 +4,7 @@
 #include "core/context.hpp"
 #include "core/link_state.hpp"
 #include "core/linker_options.hpp"
+#include "core/portable_code.hpp"
 #include "device_image/recognize.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -61,6 +62,10 @@ class DriverLinkState final : public LinkState {
     if (code.type == Target::ltoir) {
       throw InvalidArgument(text("'", code.name, "' is LTO-IR, which only nvJitLink links; '", name_,
                                  "' is linked by the driver. Install nvJitLink, or compile to ptx or cubin"));
+    }
+    // A driver that takes no machine code finds PTX in the same image.
+    if (std::string fatbin = code.type == Target::cubin ? portable_fatbin(code) : ""; !fatbin.empty()) {
+      return add({.type = Target::fatbin, .name = code.name, .bytes = std::move(fatbin)});
     }
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
     call<&Api::cuLinkAddData>(&code, state_, input_types[static_cast<int>(code.type)],

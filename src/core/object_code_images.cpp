@@ -7,7 +7,6 @@
 #include "core/code_image.hpp"
 #include "core/object_code_resource.hpp"
 #include "core/portable_code.hpp"
-#include "device_image/ptx_text.hpp"
 #include "support/read_file.hpp"
 #include "support/text.hpp"
 #include "support/write_file.hpp"
@@ -17,8 +16,6 @@ namespace cuprum {
 using detail::Access;
 using detail::Code;
 using detail::ObjectCodeResource;
-using device_image::Architecture;
-using device_image::EntryKind;
 using device_image::Image;
 using device_image::ImageKind;
 using device_image::starts_like_fatbin_wrapper;
@@ -73,22 +70,6 @@ ObjectCode from_bytes(Target type, std::string_view bytes, ObjectCodeOptions opt
   return checked(code_of(type, bytes, std::move(options)));
 }
 
-// The cubin's own header knows no variants such as sm_90a; those of its PTX are the same.
-std::string fatbin_of(const Code& code, const device_image::ImagePart& cubin, const std::vector<std::string>& ptx) {
-  std::vector<device_image::FatbinImage> entries(1);
-  Architecture architecture = cubin.architecture;
-  for (const std::string& module : ptx) {
-    const Architecture target = device_image::read_ptx_header(module).architecture;
-    if (target.number == architecture.number) architecture = target;
-    entries.push_back({.kind = EntryKind::ptx,
-                       .architecture = target,
-                       .contents = module,
-                       .options = cubin.is_relocatable || ptx.size() > 1 ? "--compile-only" : ""});
-  }
-  entries.front() = {.kind = EntryKind::cubin, .architecture = architecture, .contents = code.bytes};
-  return device_image::write_fatbin(entries);
-}
-
 }  // namespace
 
 ObjectCode ObjectCode::from_ptx(std::string_view code, ObjectCodeOptions options) {
@@ -129,10 +110,8 @@ ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions opti
 void ObjectCode::save(const std::string& path) const {
   const Code& code = resource_->code;
   if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
-  std::optional<Image> cubin;
-  if (code.type == Target::cubin) cubin = core::recognized(code);
-  const std::vector<std::string> ptx = cubin ? core::ptx_modules(code) : std::vector<std::string>();
-  support::write_file(path, ptx.empty() ? code.bytes : fatbin_of(code, cubin->parts.at(0), ptx));
+  const std::string fatbin = code.type == Target::cubin ? core::portable_fatbin(code) : std::string();
+  support::write_file(path, fatbin.empty() ? code.bytes : fatbin);
 }
 
 }  // namespace cuprum

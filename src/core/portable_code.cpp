@@ -2,9 +2,11 @@
 
 #include <optional>
 
+#include "core/code_image.hpp"
 #include "core/linker_resource.hpp"
 #include "core/ltoir_to_ptx.hpp"
 #include "core/ptx_in_container.hpp"
+#include "device_image/ptx_text.hpp"
 
 namespace cuprum::core {
 namespace {
@@ -72,6 +74,27 @@ std::string portable_image(const Code& code) {
   for (std::string& ptx : parts->ptx) link->add({.type = Target::ptx, .name = code.name, .bytes = std::move(ptx)});
   for (const Code* library : parts->libraries) link->add(*library);
   return link->complete(Target::cubin).bytes;
+}
+
+// The machine code's own header doesn't tell sm_90a from sm_90; its PTX does.
+std::string portable_fatbin(const Code& cubin) {
+  const std::vector<std::string> ptx = ptx_modules(cubin);
+  const std::optional<device_image::Image> image = recognized(cubin);
+  if (ptx.empty() || !image) return {};
+  const device_image::ImagePart& part = image->parts.at(0);
+  const bool is_to_be_linked = part.is_relocatable || ptx.size() > 1;
+  Architecture architecture = part.architecture;
+  std::vector<device_image::FatbinImage> entries(1);
+  for (const std::string& module : ptx) {
+    const Architecture target = device_image::read_ptx_header(module).architecture;
+    if (target.number == architecture.number) architecture = target;
+    entries.push_back({.kind = device_image::EntryKind::ptx,
+                       .architecture = target,
+                       .contents = module,
+                       .options = is_to_be_linked ? "--compile-only" : ""});
+  }
+  entries.front() = {.kind = device_image::EntryKind::cubin, .architecture = architecture, .contents = cubin.bytes};
+  return device_image::write_fatbin(entries);
 }
 
 }  // namespace cuprum::core

@@ -17,4 +17,7 @@ std::vector<std::string> ptx_modules(const detail::Code& code);
 /// several, which may throw LinkError. Empty when no PTX is known.
 std::string portable_image(const detail::Code& code);
 
+/// A cubin and its PTX in one fatbin, of which every driver takes what it can use. Empty when no PTX is known.
+std::string portable_fatbin(const detail::Code& cubin);
+
 }  // namespace cuprum::core

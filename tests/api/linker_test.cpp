@@ -273,6 +273,10 @@ TEST_F(DriverLinkerTest, LinksPtxOfSeveralPrograms) {
   EXPECT_EQ(run(linker.link(Target::cubin)), 42) << "again";
 }
 
+TEST_F(DriverLinkerTest, LinksMachineCodeOfSeveralPrograms) {
+  EXPECT_EQ(run(Linker(parts(Target::cubin), by_driver()).link(Target::cubin)), 42);
+}
+
 TEST_F(DriverLinkerTest, ReportsAnUndefinedSymbolWithTheLog) {
   Linker linker({compiled(undefined_source)}, by_driver({.name = "incomplete"}));
   EXPECT_THAT(error_of<LinkError>([&] { linker.link(Target::cubin); }),
