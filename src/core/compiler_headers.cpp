@@ -43,7 +43,8 @@ class Search {
     if (reference.quoted && headers_.beside_includer && is_file(folder + name)) return follow(folder + name);
     names_.insert(name.substr(0, name.find('/')));
     for (const std::string& place : headers_.folders) {
-      if (is_file(place + '/' + name)) return follow(place + '/' + name);
+      const std::string path = std::string(place).append("/").append(name);
+      if (is_file(path)) return follow(path);
     }
   }
 
@@ -86,10 +87,12 @@ std::optional<NameSet> from_bytes(std::string_view bytes) {
   return names;
 }
 
-/// Others may have to find it out for themselves.
-void note(ProgramCacheResource* notes, const std::string& key, const NameSet& names) try {
-  if (notes) notes->set(key, to_bytes(names));
-} catch (const std::exception&) {
+void note(ProgramCacheResource* notes, const std::string& key, const NameSet& names) {
+  try {
+    if (notes) notes->set(key, to_bytes(names));
+  } catch (const std::exception&) {
+    return;  // the next process finds it out for itself
+  }
 }
 
 Names look_up(const std::string& key, const std::string& path, const CompilerHeaders& headers) {

@@ -22,9 +22,9 @@ std::string user_cache_folder() {
 }  // namespace core
 
 ProgramCacheResource* default_program_cache() {
-  constexpr std::size_t gibibyte = std::size_t{1} << 30;
   // Never destroyed: programs may be compiled while the process exits.
   static ProgramCacheResource* const cache = []() -> ProgramCacheResource* {
+    constexpr std::size_t gibibyte = std::size_t{1} << 30;
     std::string folder = core::user_cache_folder();
     if (folder.empty()) return nullptr;
     return new FileStreamProgramCache(std::move(folder), {.max_size_bytes = gibibyte});

@@ -55,7 +55,8 @@ void store(ProgramCacheResource& cache, const std::string& key, const Compiled& 
 
 Compiled cached_or(const std::function<Compiled()>& compile, const detail::ProgramResource& program, Target target,
                    const CompileOptions& options) {
-  const std::string key = options.cache ? key_of(program, target, options) : std::string();
+  if (!options.cache) return compile();
+  const std::string key = key_of(program, target, options);
   if (key.empty()) return compile();
   if (std::optional<Compiled> found = look_up(*options.cache, key, target)) return *std::move(found);
   Compiled compiled = compile();
