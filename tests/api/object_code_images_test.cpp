@@ -218,6 +218,28 @@ TEST_F(ObjectCodeImages, SavedMachineCodeKeepsItsPtx) {
   EXPECT_EQ(ObjectCode::from_file(folder / "again.fatbin").code(), code.code());
 }
 
+TEST_F(ObjectCodeImages, TheLinkerTakesWhatIsSaved) {
+  const ProgramOptions relocatable = {.relocatable_device_code = true};
+  Program(scale_source, relocatable).compile(Target::cubin).save(folder / "scale.fatbin");
+  const ObjectCode linked = Linker({ObjectCode::from_file(folder / "scale.fatbin")}).link(Target::cubin);
+  EXPECT_THAT(scaled(linked), ElementsAre(0, 2, 4, 6));
+}
+
+TEST_F(ObjectCodeImages, LinkedCodeIsSavedWithTheModulesThatItWasMadeFrom) {
+  const ProgramOptions relocatable = {.relocatable_device_code = true};
+  const ObjectCode kernel = Program(
+                                "__device__ float twice(float);\n"
+                                "extern \"C\" __global__ void scale(float* data, float, size_t n) {\n"
+                                "  if (threadIdx.x < n) data[threadIdx.x] = twice(data[threadIdx.x]);\n"
+                                "}",
+                                relocatable)
+                                .compile(Target::ptx);
+  const ObjectCode function =
+      Program("__device__ float twice(float x) { return 2 * x; }", relocatable).compile(Target::ptx);
+  Linker({kernel, function}).link(Target::cubin).save(folder / "linked");
+  EXPECT_THAT(scaled(ObjectCode::from_file(folder / "linked")), ElementsAre(0, 2, 4, 6));
+}
+
 TEST_F(ObjectCodeImages, OtherCodeIsSavedAsItIs) {
   const ObjectCode ptx = Program(scale_source).compile(Target::ptx);
   ptx.save(folder / "code");
