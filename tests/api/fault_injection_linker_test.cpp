@@ -29,7 +29,7 @@ TEST_F(LinkerFaults, LoadingLinkedCodeReportsEveryFailure) {
     Linker linker(parts, {.arch = "sm_" + device.arch()});
     EXPECT_EQ(linker.link(Target::cubin).get_kernel("k").num_arguments(), 1u);
   }),
-            3);
+            2);
 }
 
 }  // namespace

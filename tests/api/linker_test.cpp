@@ -88,6 +88,18 @@ TEST_F(LinkerTest, LinksLtoirWithPtxThatCallsIt) {
             42);
 }
 
+// What the driver itself provides is not looked for in the LTO-IR.
+TEST_F(LinkerTest, LinksLtoirWithPtxThatPrints) {
+  constexpr const char* source = R"(
+extern __device__ int f(int);
+extern "C" __global__ void k(int* p) {
+  if (*p < 0) printf("negative: %d\n", *p);
+  *p = f(*p) + 7;
+})";
+  EXPECT_EQ(run(Linker({compiled(source), compiled(function_source, Target::ltoir)}, optimizing()).link(Target::cubin)),
+            42);
+}
+
 TEST_F(LinkerTest, LinksLtoirWithMachineCodeThatItCalls) {
   EXPECT_EQ(run(Linker({compiled(kernel_source, Target::ltoir), compiled(function_source, Target::cubin),
                         compiled(variable_source)},
