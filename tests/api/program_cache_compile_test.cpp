@@ -1,7 +1,6 @@
 // Which compilations a cache takes for the same, and what happens when it is of no use.
-#include <unistd.h>
-
 #include <filesystem>
+#include <set>
 
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
@@ -179,6 +178,17 @@ TEST_F(ProgramCacheCompileTest, TheKeyIsForEverybody) {
   cache.clear();
   cache.set_code(key, Program(source, options).compile(Target::ptx, {.name_expressions = {"k<1>"}, .cache = nullptr}));
   EXPECT_TRUE(is_hit(Program(source, options), Target::ptx, {"k<1>"}));
+}
+
+TEST_F(ProgramCacheCompileTest, TheKeyOfNvvmIrHasAllItsModules) {
+  const auto key_with = [](const ProgramOptions& options) {
+    return make_program_cache_key("not looked at", SourceCodeType::nvvm, options, Target::ptx);
+  };
+  const std::set<std::string> keys = {
+      key_with({}), key_with({.extra_sources = {{"a", "1"}}}), key_with({.extra_sources = {{"a", "2"}}}),
+      key_with({.extra_sources = {{"a", "1"}, {"b", "2"}}}), key_with({.use_libdevice = true})};
+  EXPECT_EQ(keys.size(), 5u);
+  EXPECT_EQ(key_with({.use_libdevice = false}), key_with({}));
 }
 
 TEST_F(ProgramCacheCompileTest, SaysWhyThereIsNoKey) {
