@@ -15,7 +15,7 @@ namespace {
 void complain(const std::exception& error) {
   static auto& told = *new std::set<std::string>;
   static std::mutex mutex;
-  constexpr std::size_t enough = 16;
+  constexpr std::size_t enough = 1000;
   std::lock_guard lock(mutex);
   if (told.size() >= enough || !told.insert(error.what()).second) return;
   support::log(support::text(error.what(), " (programs are compiled all the same)"));
