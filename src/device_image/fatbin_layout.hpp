@@ -51,7 +51,7 @@ inline constexpr std::uint64_t kFlagArchitectureSpecific = 0x100000, kFlagFamily
 /// Entries, and what is inside them, start at multiples of this.
 inline constexpr std::size_t kFatbinAlignment = 8;
 
-inline constexpr std::size_t padded(std::size_t bytes) {
+constexpr std::size_t padded(std::size_t bytes) {
   return (bytes + kFatbinAlignment - 1) / kFatbinAlignment * kFatbinAlignment;
 }
 
