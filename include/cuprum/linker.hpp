@@ -59,7 +59,7 @@ class CUPRUM_API Linker {
   /// Hands the codes to the linker. They may be of any type, and may be closed or go away afterwards. Throws
   /// InvalidArgument when there are none and for options or inputs that the linker can't take; LinkError with its log
   /// when it doesn't accept one of them, for the driver's linker DriverError when it gives no reason.
-  explicit Linker(std::vector<ObjectCode> codes, LinkerOptions options = {});
+  explicit Linker(const std::vector<ObjectCode>& codes, LinkerOptions options = {});
 
   /// Links. Target::cubin is what a device runs (softgpu's own linker makes PTX, or a fatbin of it); Target::ptx is for
   /// options that say ptx. The result knows the name expressions of all codes, and runs on devices that take no machine

@@ -24,7 +24,7 @@ class LogBuffer {
  public:
   char* data() { return characters_.data(); }
   static constexpr std::size_t size = std::size_t{64} << 10;
-  std::string text() const { return characters_.c_str(); }
+  std::string text() const { return characters_.substr(0, characters_.find('\0')); }
 
  private:
   std::string characters_ = std::string(size, '\0');

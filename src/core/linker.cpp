@@ -71,7 +71,7 @@ std::unique_ptr<core::LinkState> core::start_link(const LinkerOptions& options, 
   return backend == CompilerBackendType::driver ? start_driver_link(options) : start_nvjitlink(options);
 }
 
-Linker::Linker(std::vector<ObjectCode> codes, LinkerOptions options)
+Linker::Linker(const std::vector<ObjectCode>& codes, LinkerOptions options)
     : shared_(std::make_shared<detail::Closable<LinkerResource>>()) {
   if (codes.empty()) throw InvalidArgument(text("there is nothing to link in linker '", options.name, "'"));
   auto resource = std::make_shared<LinkerResource>();
