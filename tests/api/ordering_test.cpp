@@ -220,6 +220,7 @@ TEST_F(OrderingTest, DeviceSyncWaitsForAllStreams) {
     device.sync();
     returned = true;
   });
+  second.sync();
   give_others_time();
   EXPECT_FALSE(returned);
   latch.open();
