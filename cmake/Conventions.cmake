@@ -43,7 +43,7 @@ elseif(NOT CUPRUM_SANITIZE STREQUAL "")
   message(FATAL_ERROR "CUPRUM_SANITIZE is '${CUPRUM_SANITIZE}'; it can be address, thread or empty")
 endif()
 
-# The plain build shows that every file includes what it uses; the sanitizers' builds only save time.
+# The plain build shows that every file of the libraries includes what it uses; the tests and the sanitizers' builds save time.
 if(NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS AND NOT CUPRUM_SANITIZE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
