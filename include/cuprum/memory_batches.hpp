@@ -28,15 +28,13 @@ concept RangeOf = requires(const Range& range) {
 }  // namespace detail
 
 /// The buffers of a batch: any range of Buffer or ManagedBuffer, or a list in braces. Refers to them.
-class BufferBatch {
+class CUPRUM_API BufferBatch {
  public:
   template <detail::RangeOf<Buffer> Range>
   BufferBatch(const Range& buffers) {
     for (const Buffer& buffer : buffers) items_.push_back(&buffer);
   }
-  BufferBatch(std::initializer_list<Buffer> buffers) {
-    for (const Buffer& buffer : buffers) items_.push_back(&buffer);
-  }
+  BufferBatch(std::initializer_list<Buffer> buffers);
 
   std::size_t size() const { return items_.size(); }
   const Buffer& operator[](std::size_t index) const { return *items_[index]; }
@@ -46,14 +44,14 @@ class BufferBatch {
 };
 
 /// The places of a batch: one for all buffers, or one for each.
-class LocationBatch {
+class CUPRUM_API LocationBatch {
  public:
-  LocationBatch(const Location& one) : items_{one}, is_one_for_all_(true) {}
+  LocationBatch(const Location& one);
   LocationBatch(const Device& one) : LocationBatch(Location(one)) {}
   LocationBatch(const Host& one) : LocationBatch(Location(one)) {}
   template <detail::RangeOf<Location> Range>
   LocationBatch(const Range& each) : items_(each.begin(), each.end()) {}
-  LocationBatch(std::initializer_list<Location> each) : items_(each) {}
+  LocationBatch(std::initializer_list<Location> each);
 
   bool is_one_for_all() const { return is_one_for_all_; }
   std::size_t size() const { return items_.size(); }

@@ -113,6 +113,15 @@ void queue_to_locations(const BufferBatch& buffers, const LocationBatch& locatio
 
 }  // namespace
 
+// Not in the header, which would make every file that includes it compile them.
+BufferBatch::BufferBatch(std::initializer_list<Buffer> buffers) {
+  for (const Buffer& buffer : buffers) items_.push_back(&buffer);
+}
+
+LocationBatch::LocationBatch(const Location& one) : items_{one}, is_one_for_all_(true) {}
+
+LocationBatch::LocationBatch(std::initializer_list<Location> each) : items_(each) {}
+
 void copy_batch(const Stream& stream, const BufferBatch& srcs, const BufferBatch& dsts, const CopyOptions& options) {
   check_copies(srcs, dsts);
   core::check_takes_attributes(stream, "copy_batch");
