@@ -1,5 +1,7 @@
 // dlopen, dlmopen and dlsym in front of glibc's. A call that does not concern us ends in a jump to glibc's function, as
-// if we weren't there: that one looks at its caller's address, for RTLD_NEXT and for the caller's own search path.
+// if we weren't there: that one looks at its caller's address, for RTLD_NEXT and for the caller's own search path. That
+// a call in the end becomes a jump takes optimisation, which this file is always compiled with; tests/cli/exec_test.py
+// would see if it didn't. (clang's musttail can't be used: it doesn't go with noexcept, and glibc declares them so.)
 #include "softgpu/forward/interpose.hpp"
 
 #include <dlfcn.h>
@@ -9,13 +11,6 @@
 #include <cstring>
 #include <mutex>
 #include <string>
-
-#if defined(__clang__)
-  #define TAIL_CALL [[clang::musttail]] return
-#else
-  #define TAIL_CALL \
-    return  // with optimisation, which this file is always compiled with; tests/cli/exec_test.py would see
-#endif
 
 namespace softgpu::forward {
 
@@ -80,17 +75,17 @@ using namespace softgpu::forward;
 
 SOFTGPU_EXPORT void* dlopen(const char* file, int mode) noexcept {
   if (is_driver(file)) return real_dlopen()(softgpu_file(), mode);
-  TAIL_CALL real_dlopen()(file, mode);
+  return real_dlopen()(file, mode);
 }
 
 SOFTGPU_EXPORT void* dlmopen(Lmid_t name_space, const char* file, int mode) noexcept {
   if (is_driver(file)) return real_dlmopen()(name_space, softgpu_file(), mode);
-  TAIL_CALL real_dlmopen()(name_space, file, mode);
+  return real_dlmopen()(name_space, file, mode);
 }
 
 SOFTGPU_EXPORT void* dlsym(void* __restrict handle, const char* __restrict name) noexcept {
   if (handle != RTLD_NEXT) {
     if (const Row* row = row_of(name)) return look_up(*row, handle, name);
   }
-  TAIL_CALL real_dlsym()(handle, name);
+  return real_dlsym()(handle, name);
 }

@@ -97,14 +97,14 @@ TEST(IpcChannel, CarriesAnEmptyText) {
 TEST(IpcChannel, CarriesTheLongestText) {
   auto [here, there] = Channel::pair();
   const std::string text(Channel::max_text, 'x');
-  std::thread sender([&here = here, &text] { here.send(text); });
+  std::thread sender([&here, &text] { here.send(text); });
   EXPECT_EQ(there.receive<std::string>(), text);
   sender.join();
 }
 
 TEST(IpcChannel, ALongerTextIsRefused) {
   auto [here, there] = Channel::pair();
-  EXPECT_THAT(error_of<InvalidArgument>([&here = here] { here.send(std::string(Channel::max_text + 1, 'x')); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&here] { here.send(std::string(Channel::max_text + 1, 'x')); }),
               HasSubstr("a text of 65537 bytes can't be sent: at most 65536"));
 }
 
@@ -141,8 +141,8 @@ TEST(IpcChannel, AClosedAllocationHandleIsNotSent) {
   auto [here, there] = Channel::pair(brief);
   IPCAllocationHandle handle = IPCAllocationHandle::adopt(open("/dev/null", O_RDONLY | O_CLOEXEC));
   handle.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&here = here, &handle] { here.send(handle); }), HasSubstr("closed"));
-  fault_of(ChannelFault::timed_out, [&there = there] { there.receive<IPCAllocationHandle>(); });
+  EXPECT_THAT(error_of<InvalidArgument>([&here, &handle] { here.send(handle); }), HasSubstr("closed"));
+  fault_of(ChannelFault::timed_out, [&there] { there.receive<IPCAllocationHandle>(); });
 }
 
 TEST(IpcChannel, HandlesThatNobodyReceivesAreClosed) {
@@ -165,7 +165,7 @@ TEST(IpcChannel, IsNotInheritedByOtherPrograms) {
 
 TEST(IpcChannel, WaitingForAMessageTimesOut) {
   auto [here, there] = Channel::pair(brief);
-  EXPECT_THAT(fault_of(ChannelFault::timed_out, [&here = here] { here.receive<std::string>(); }),
+  EXPECT_THAT(fault_of(ChannelFault::timed_out, [&here] { here.receive<std::string>(); }),
               HasSubstr("waited 50 ms for a message from the other process in vain"));
 }
 
@@ -173,7 +173,7 @@ TEST(IpcChannel, WaitingForAReaderTimesOut) {
   auto [here, there] = Channel::pair(brief);
   const std::string text(Channel::max_text, 'x');
   EXPECT_THAT(fault_of(ChannelFault::timed_out,
-                       [&here = here, &text] {
+                       [&here, &text] {
                          for (int i = 0; i < 1000; ++i) here.send(text);
                        }),
               HasSubstr("for the other process to read its messages in vain"));
@@ -182,9 +182,9 @@ TEST(IpcChannel, WaitingForAReaderTimesOut) {
 TEST(IpcChannel, AnEndThatIsGoneIsReported) {
   auto [here, there] = Channel::pair();
   there = here;  // the last copy of the other end
-  EXPECT_THAT(fault_of(ChannelFault::closed, [&here = here] { here.receive<std::string>(); }),
+  EXPECT_THAT(fault_of(ChannelFault::closed, [&here] { here.receive<std::string>(); }),
               HasSubstr("the other process has closed the channel or has ended"));
-  EXPECT_THAT(fault_of(ChannelFault::closed, [&here = here] { here.send("anybody?"); }),
+  EXPECT_THAT(fault_of(ChannelFault::closed, [&here] { here.send("anybody?"); }),
               HasSubstr("the other process has closed the channel or has ended"));
 }
 
@@ -193,7 +193,7 @@ TEST(IpcChannel, WhatWasSentBeforeTheEndCanStillBeReceived) {
   there.send("last words");
   there.close();
   EXPECT_EQ(here.receive<std::string>(), "last words");
-  fault_of(ChannelFault::closed, [&here = here] { here.receive<std::string>(); });
+  fault_of(ChannelFault::closed, [&here] { here.receive<std::string>(); });
 }
 
 TEST(IpcChannel, UseAfterCloseIsRefusedForAllCopies) {
@@ -209,7 +209,7 @@ TEST(IpcChannel, UseAfterCloseIsRefusedForAllCopies) {
 
 TEST(IpcChannel, CloseEndsTheWaitOfAnotherThread) {
   auto [here, there] = Channel::pair();
-  std::thread waiting([&here = here] { fault_of(ChannelFault::closed, [&] { here.receive<std::string>(); }); });
+  std::thread waiting([&here] { fault_of(ChannelFault::closed, [&] { here.receive<std::string>(); }); });
   here.close();
   waiting.join();
 }
@@ -218,7 +218,7 @@ TEST(IpcChannel, ThreadsMayShareIt) {
   auto [here, there] = Channel::pair();
   std::vector<std::thread> senders;
   for (int i = 0; i < 4; ++i) {
-    senders.emplace_back([&here = here] {
+    senders.emplace_back([&here] {
       for (int n = 0; n < 50; ++n) here.send("word");
     });
   }

@@ -19,7 +19,7 @@ std::byte* new_pages(void* at) {
 }
 
 // What the pages do while they are replaced is the point; ThreadSanitizer would call it a race with mmap.
-[[gnu::no_sanitize("thread")]] void write_to_all(volatile std::byte* memory, const std::atomic<bool>& stop) {
+__attribute__((no_sanitize("thread"))) void write_to_all(volatile std::byte* memory, const std::atomic<bool>& stop) {
   for (std::size_t i = 0; !stop; i = (i + 997) % kBytes) memory[i] = std::byte{1};
 }
 
