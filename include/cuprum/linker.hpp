@@ -76,7 +76,7 @@ class CUPRUM_API Linker {
   /// nvJitLink's handle (nvjitlink::Handle) or the driver's (CUlinkState), depending on backend().
   void* handle() const;
 
-  /// Gives the linker's state back, for all copies; the logs stay readable, other use throws InvalidArgument.
+  /// Gives the linker's state back, for all copies; later use, also of the logs, throws InvalidArgument.
   void close();
 
   /// The linker that is used when the options name none: nvJitLink when there is one of CUDA 12.3 or newer, else the
