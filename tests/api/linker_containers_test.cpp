@@ -1,8 +1,6 @@
 // Linking code that comes in containers, as nvcc makes them and as ObjectCode::save() does.
-#include <filesystem>
-#include <fstream>
-
 #include "api/fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 // containers/device_function.cpp, compiled, and an archive of it.
 asm(".pushsection .rodata\n"
@@ -18,7 +16,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
 
 ObjectCode the_object() { return ObjectCode::from_object({object_start, object_end}); }
 ObjectCode the_library() { return ObjectCode::from_library({library_start, library_end}); }
@@ -31,12 +28,6 @@ constexpr const char* function_source = "extern \"C\" __device__ int from_object
 
 class LinkerContainersTest : public ApiTest {
  protected:
-  LinkerContainersTest() {
-    std::string pattern = (fs::temp_directory_path() / "cuprum-link-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~LinkerContainersTest() override { fs::remove_all(folder); }
-
   static ObjectCode compiled(const char* source, Target target = Target::ptx) {
     return Program(source, {.relocatable_device_code = true}).compile(target);
   }
@@ -50,12 +41,12 @@ class LinkerContainersTest : public ApiTest {
   }
 
   ObjectCode saved(const ObjectCode& code, const char* name) {
-    const std::string path = (folder / name).string();
+    const std::string path = folder / name;
     code.save(path);
     return ObjectCode::from_file(path);
   }
 
-  fs::path folder;
+  TemporaryFolder folder;
 };
 
 TEST_F(LinkerContainersTest, LinksFatbins) {

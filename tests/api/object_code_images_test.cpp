@@ -1,9 +1,9 @@
 // Object code from images and files of every kind, and into files.
 #include <cuprum/driver.hpp>
 #include <filesystem>
-#include <fstream>
 
 #include "api/fixture.hpp"
+#include "support/temporary_folder.hpp"
 #include "unit/device_image/images.hpp"
 
 namespace cuprum::tests {
@@ -13,26 +13,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-/// A folder that goes with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "cuprum-object-code-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string operator/(const char* name) const { return path_ / name; }
-  std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
-
- private:
-  std::filesystem::path path_;
-};
-
-void write(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 class ObjectCodeImages : public ApiTest {
  protected:
@@ -48,7 +28,7 @@ class ObjectCodeImages : public ApiTest {
     return raw_elf({.machine = EM_X86_64, .type = ET_REL, .abi_version = 0, .sections = {{"__nv_relfatbin", fatbin}}});
   }
 
-  Folder folder;
+  TemporaryFolder folder;
 };
 
 using Maker = ObjectCode (*)(std::string_view, ObjectCodeOptions);
@@ -77,7 +57,7 @@ TEST_F(ObjectCodeImages, EachKindIsTakenFromMemoryAndFromAFile) {
     const ObjectCode code = kind.make(kind.image, {.name = "image"});
     EXPECT_EQ(code.code_type(), kind.type);
     EXPECT_EQ(code.code(), kind.image);
-    write(folder / "image", kind.image);
+    folder.write("image", kind.image);
     const ObjectCode read = ObjectCode::from_file(folder / "image");
     EXPECT_EQ(read.code_type(), kind.type);
     EXPECT_EQ(read.code(), kind.image);
@@ -117,10 +97,10 @@ TEST_F(ObjectCodeImages, RealMachineCodeThatIsCutOffNeverReachesTheDriver) {
 TEST_F(ObjectCodeImages, FilesThatCantBeReadAreRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { ObjectCode::from_file(folder / "none"); }),
               HasSubstr("can't be read: No such file"));
-  write(folder / "text", "no device code");
+  folder.write("text", "no device code");
   EXPECT_THAT(error_of<InvalidArgument>([&] { ObjectCode::from_file(folder / "text"); }),
               AllOf(HasSubstr("text' is not PTX, nor any other code for a device")));
-  write(folder / "empty", "");
+  folder.write("empty", "");
   EXPECT_THAT(error_of<InvalidArgument>([&] { ObjectCode::from_file(folder / "empty"); }), HasSubstr("is empty"));
 }
 
@@ -171,7 +151,7 @@ TEST_F(ObjectCodeImages, CodeForAnOlderArchitectureRunsByItsPtxAndNotWithout) {
 
 TEST_F(ObjectCodeImages, WhatTheCompilerMakesIsRecognised) {
   for (const Target target : {Target::ptx, Target::cubin, Target::ltoir}) {
-    write(folder / "code", Program(scale_source).compile(target).code());
+    folder.write("code", Program(scale_source).compile(target).code());
     EXPECT_EQ(ObjectCode::from_file(folder / "code").code_type(), target);
   }
 }

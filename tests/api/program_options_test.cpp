@@ -1,9 +1,9 @@
 // What each option of a program does, where it can be seen from outside. What it is called is tests/unit/core's.
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "api/fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -16,12 +16,6 @@ namespace fs = std::filesystem;
 
 class ProgramOptionsTest : public ApiTest {
  protected:
-  ProgramOptionsTest() {
-    std::string pattern = (fs::temp_directory_path() / "cuprum-options-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~ProgramOptionsTest() override { fs::remove_all(folder); }
-
   /// The PTX; `log` has what the compiler printed.
   std::string ptx(const char* source, ProgramOptions options) {
     std::ostringstream out;
@@ -37,12 +31,10 @@ class ProgramOptionsTest : public ApiTest {
   std::string refused(const char* source, ProgramOptions options) {
     return error_of<CompileError>([&] { Program(source, std::move(options)).compile(Target::ptx); });
   }
-  std::string file(const char* name, const char* contents) {
-    std::ofstream(folder / name) << contents;
-    return (folder / name).string();
-  }
+  std::string file(const char* name, const char* contents) { return temporary.write(name, contents); }
 
-  fs::path folder;
+  TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   std::string log;
 };
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+  std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
   /// Writes a file, with the folders that it is in, and returns its path.
   std::string write(std::string_view name, std::string_view contents) const {
