@@ -1,5 +1,7 @@
 // Finding entry points: cuGetProcAddress and cuGetExportTable.
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -63,6 +65,19 @@ Found look_up(const char* symbol, void** address, int version, cuuint64_t flags)
   return found;
 }
 
+// Said whether asked for or not: of a runtime that does not initialise, a program sees nothing but error 500.
+void say_once_that_there_are_no_tables() {
+  static std::atomic_flag said;
+  if (said.test_and_set()) return;
+  std::fputs(
+      "softgpu: cuGetExportTable: the private tables of NVIDIA's driver are not offered. NVIDIA's CUDA runtime "
+      "(cudart) "
+      "can't initialise without them: all its calls fail with error 500, cudaErrorSymbolNotFound. Use the driver API; "
+      "in cuda.core, Stream.sync() in place of Device.sync(), and properties.pci_bus_id in place of "
+      "Device.pci_bus_id\n",
+      stderr);
+}
+
 }  // namespace
 }  // namespace softgpu::api
 
@@ -86,11 +101,12 @@ CUresult cuGetProcAddress(const char* symbol, void** address, int version, cuuin
   });
 }
 
-// Tables of undocumented functions. softgpu has none.
+// Tables of undocumented functions, some of which are there to recognise NVIDIA's driver. softgpu has none.
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   return call_before_init(__func__, [&] {
     require(table != nullptr && id != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
     *table = nullptr;
+    say_once_that_there_are_no_tables();
     return CUDA_ERROR_NOT_FOUND;
   });
 }

@@ -95,6 +95,24 @@ class Exec(CommandTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("cuModuleLoadData", result.stdout)
 
+    def test_says_once_that_the_runtime_is_out_of_reach(self):
+        asks = self.folder / "asks.c"
+        asks.write_text("""#include <dlfcn.h>
+            #include <stdio.h>
+            int main(void) {
+              const char id[16] = {0};
+              int (*get_table)(const void**, const void*) = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetExportTable");
+              for (int i = 0; i < 2; ++i) {
+                const void* table = id;
+                int code = get_table(&table, id);
+                printf("%d %d\\n", code, table == 0);
+              }
+            }""", encoding="utf-8")
+        result = self.run_cuprum("exec", "--", self.compile("asks", asks, "-ldl"))
+        self.assertEqual(result.stdout, "500 1\n500 1\n")
+        self.assertEqual(result.stderr.count("CUDA runtime (cudart) can't initialise"), 1, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+
     def test_does_not_come_between_a_caller_and_the_loader(self):
         """RTLD_NEXT is counted from the library that asks, and a library's own search path is for what it opens."""
         order = self.folder / "order.c"

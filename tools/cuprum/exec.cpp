@@ -78,9 +78,10 @@ const Verb exec_verb = {
          "opens that. Programs that compile to machine code work, too: their NVRTC and nvJitLink, linked to or opened "
          "at "
          "run time, hand out images that carry the PTX from which the machine code was made, and softgpu takes that.",
-         "Programs must use the CUDA driver API; those over the CUDA runtime API, and programs that are linked "
-         "statically "
-         "or change their user, are out of reach. SOFTGPU_DEVICES and its like say what the device is to be."},
+         "Programs must use the CUDA driver API. Calls of NVIDIA's CUDA runtime (cudart) fail with error 500, because "
+         "it "
+         "asks the driver for private tables that softgpu doesn't offer; programs that are linked statically or change "
+         "their user are out of reach, too. SOFTGPU_DEVICES and its like say what the device is to be."},
     .options = {},
     .exit_codes = {{"125", "softgpu is not there, or the command line made no sense"},
                    {"126", "the program is there, but can't be run"},
