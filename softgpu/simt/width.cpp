@@ -29,10 +29,11 @@ unsigned vector_lanes(const TargetMachine& target) {
 
 unsigned choose_width(Function& kernel, TargetMachine& target) {
   prepare_scalar_code(kernel, target);
-  if (any_mark(kernel, [](abi::Mark mark, Instruction&) {
-        return abi::info(mark).kind == abi::MarkKind::warp && mark != abi::Mark::warp_sync;
-      }))
-    return kWarp;
+  const auto is_warp_sync = [](abi::Mark mark, Instruction&) { return mark == abi::Mark::warp_sync; };
+  const auto exchanges = [&](abi::Mark mark, Instruction& instruction) {
+    return abi::info(mark).kind == abi::MarkKind::warp && !is_warp_sync(mark, instruction);
+  };
+  if (any_mark(kernel, exchanges)) return kWarp;
   // Lanes that wait for a lane of their own gang would wait for ever if they ran in step.
   if (kernel.hasFnAttribute(kSpins)) return 1;
   const unsigned width = vector_lanes(target);
@@ -46,7 +47,8 @@ unsigned choose_width(Function& kernel, TargetMachine& target) {
     });
     if (apart) return 1;
   }
-  return width;
+  // What lanes exchange through memory, too, is there only when all lanes of the warp have come to the same place.
+  return any_mark(kernel, is_warp_sync) ? kWarp : width;
 }
 
 }  // namespace softgpu::simt

@@ -94,10 +94,10 @@ TEST_F(Barrier, HoldsForTheLargestBlock) {
 
 TEST_F(Barrier, OfAWarpOrdersItsLanes) {
   const auto result =
-      run("st.shared.u32 [%r30], %t; bar.warp.sync 0xffffffff; xor.b32 %r0, %t, 5; shl.b32 %r0, %r0, 2; add.u32 %r0, "
+      run("st.shared.u32 [%r30], %t; bar.warp.sync 0xffffffff; xor.b32 %r0, %t, 29; shl.b32 %r0, %r0, 2; add.u32 %r0, "
           "%r0, %r28; ld.shared.u32 %r1, [%r0];" +
           store("%r1"));
-  EXPECT_EQ(result, each_thread(128, [](unsigned i) { return i ^ 5; }));
+  EXPECT_EQ(result, each_thread(128, [](unsigned i) { return i ^ 29; }));
 }
 
 }  // namespace
