@@ -115,6 +115,8 @@ TEST_F(Warp, MatchesEqualValues) {
           store("%r1"),
       64);
   EXPECT_EQ(all, std::vector<U>(64, ~0u ^ 1));
+  const auto partial = run_threads("shr.u32 %r0, %t, 5; match.all.sync.b32 %r1, %r0, -1;" + store("%r1"), 40);
+  EXPECT_EQ(partial, each_thread(40, [](unsigned i) { return i < 32 ? ~0u : 0xffu; }));
 }
 
 TEST_F(Warp, Reduces) {
