@@ -96,22 +96,22 @@ class Exec(CommandTest):
         self.assertIn("cuModuleLoadData", result.stdout)
 
     def test_says_once_that_the_runtime_is_out_of_reach(self):
+        """When the runtime's table is asked for. Others ask for tables of theirs, and do without."""
         asks = self.folder / "asks.c"
         asks.write_text("""#include <dlfcn.h>
             #include <stdio.h>
             int main(void) {
-              const char id[16] = {0};
+              const unsigned char id[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                            0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9}, other[16] = {1};
               int (*get_table)(const void**, const void*) = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetExportTable");
-              for (int i = 0; i < 2; ++i) {
+              for (int i = 0; i < 3; ++i) {
                 const void* table = id;
-                int code = get_table(&table, id);
-                printf("%d %d\\n", code, table == 0);
+                int code = get_table(&table, i == 0 ? other : id);
+                fprintf(stderr, "%d %d\\n", code, table == 0);
               }
             }""", encoding="utf-8")
         result = self.run_cuprum("exec", "--", self.compile("asks", asks, "-ldl"))
-        self.assertEqual(result.stdout, "500 1\n500 1\n")
-        self.assertEqual(result.stderr.count("CUDA runtime (cudart) can't initialise"), 1, result.stderr)
-        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertRegex(result.stderr, r"^500 1\nsoftgpu: .*CUDA runtime \(cudart\) can't initialise.*\n500 1\n500 1\n$")
 
     def test_does_not_come_between_a_caller_and_the_loader(self):
         """RTLD_NEXT is counted from the library that asks, and a library's own search path is for what it opens."""
