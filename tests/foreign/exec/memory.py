@@ -4,9 +4,9 @@ kernels of machine code between the copies; on every device that there is."""
 import ctypes
 
 import numpy as np
-from cuda.core import (Device, DeviceMemoryResource, LaunchConfig, LegacyPinnedMemoryResource, ManagedMemoryResource,
+from cuda.core import (Device, DeviceMemoryResource, Host, LaunchConfig, LegacyPinnedMemoryResource, ManagedMemoryResource,
                        PinnedMemoryResource, Program, ProgramOptions, launch)
-from cuda.core.utils import copy_batch
+from cuda.core.utils import CopyOptions, MemcpySrcAccessOrder, copy_batch
 
 CODE = """
 extern "C" __global__ void scale_and_add(float* data, size_t n, float factor, float more) {
@@ -37,26 +37,40 @@ def kinds_of_memory_mix(device, stream, kernel):
 
 
 def copies_come_in_batches(device, stream):
-    resource = LegacyPinnedMemoryResource()
-    sources = [resource.allocate(64, stream=stream) for _ in range(4)]
-    results = [resource.allocate(64, stream=stream) for _ in range(4)]
-    between = [device.allocate(64, stream=stream) for _ in range(4)]
-    for number, source in enumerate(sources):
-        ctypes.memset(int(source.handle), number + 1, 64)
-    copy_batch(stream, sources, between)
-    copy_batch(stream, between, results)
-    stream.sync()
-    for number, result in enumerate(results):
-        assert ctypes.string_at(int(result.handle), 64) == bytes([number + 1]) * 64
+    """With one set of options for all copies, with one for each, and with where managed memory is and goes to."""
+    in_order = CopyOptions(src_access_order=MemcpySrcAccessOrder.STREAM)
+    at_any_time = CopyOptions(src_access_order=MemcpySrcAccessOrder.ANY)
+    to_the_host = CopyOptions(src_access_order=MemcpySrcAccessOrder.STREAM, src_location_hint=device, dst_location_hint=Host())
+    for resource, between, options in (
+        (LegacyPinnedMemoryResource(), device.memory_resource, in_order),
+        (LegacyPinnedMemoryResource(), device.memory_resource, [in_order, at_any_time] * 2),
+        (ManagedMemoryResource(), ManagedMemoryResource(), to_the_host),
+    ):
+        sources, copies, results = ([each.allocate(64, stream=stream) for _ in range(4)] for each in (resource, between, resource))
+        for number, source in enumerate(sources):
+            source.fill(number + 1, stream=stream)
+        copy_batch(stream, sources, copies, options=options)
+        copy_batch(stream, copies, results, options=in_order)
+        stream.sync()
+        for number, result in enumerate(results):
+            assert ctypes.string_at(int(result.handle), 64) == bytes([number + 1]) * 64
 
 
 def memory_is_freed_where_it_was_last_used(device, stream, kernel):
+    """Where it is said when the memory is handed on, or when it is freed."""
     other = device.create_stream()
-    buffer = device.allocate(BYTES, stream=stream)
-    other.wait(stream)
-    launch(other, CONFIG, kernel, buffer, np.uint64(SIZE), np.float32(0), np.float32(1))
-    buffer.close(other)
-    other.sync()
+    result = LegacyPinnedMemoryResource().allocate(BYTES, stream=stream)
+    for handed_on in (True, False):
+        buffer = device.allocate(BYTES, stream=stream)
+        buffer.fill(0, stream=stream)
+        other.wait(stream.record())
+        if handed_on:
+            buffer.set_deallocation_stream(other)
+        launch(other, CONFIG, kernel, buffer, np.uint64(SIZE), np.float32(0), np.float32(1))
+        buffer.copy_to(result, stream=other)
+        buffer.close(*([] if handed_on else [other]))
+        other.sync()
+        np.testing.assert_array_equal(floats(result), np.ones(SIZE, dtype=np.float32))
     other.close()
 
 

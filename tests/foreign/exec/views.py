@@ -1,8 +1,10 @@
-"""NVIDIA's cuda.core gives a kernel of machine code a view of memory, and tells the device's properties."""
+"""NVIDIA's cuda.core gives kernels of machine code, and the host's own functions, views of memory, and tells the device's properties."""
+
+import ctypes
 
 import numpy as np
 from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, Program, ProgramOptions, launch
-from cuda.core.utils import StridedMemoryView
+from cuda.core.utils import StridedMemoryView, args_viewable_as_strided_memory
 
 CODE = """
 extern "C" __global__ void add_index(int* data, size_t n) {
@@ -28,6 +30,20 @@ def views_reach_the_kernel(device, stream):
     np.testing.assert_array_equal(values, 1 + np.arange(count))
 
 
+@args_viewable_as_strided_memory((0,))
+def fill_on_host(array, byte):
+    """Whoever calls it has an array of some library; it works on the memory."""
+    view = array.view(-1)
+    assert not view.is_device_accessible and (view.dtype, view.shape) == (np.int32, (100,))
+    ctypes.memset(view.ptr, byte, view.shape[0] * view.dtype.itemsize)
+
+
+def views_reach_the_host():
+    array = np.zeros(100, dtype=np.int32)
+    fill_on_host(array, 3)
+    np.testing.assert_array_equal(array, np.full(100, 0x03030303))
+
+
 def properties_can_be_told(device):
     properties = device.properties
     names = [name for name in dir(properties) if not name.startswith("_")]
@@ -37,12 +53,25 @@ def properties_can_be_told(device):
     print(f"{device.name}: {len(values)} properties")
 
 
+def the_runtime_is_refused(device):
+    """These two are calls of NVIDIA's runtime, which asks for what softgpu doesn't have."""
+    for call in (device.sync, lambda: device.pci_bus_id):
+        try:
+            call()
+        except Exception as error:
+            assert "cudaErrorSymbolNotFound" in str(error), error
+        else:
+            raise AssertionError("the CUDA runtime works on softgpu: mend docs/design/exec.md")
+
+
 def main():
     device = Device()
     device.set_current()
     stream = device.create_stream()
     views_reach_the_kernel(device, stream)
+    views_reach_the_host()
     properties_can_be_told(device)
+    the_runtime_is_refused(device)
     stream.close()
 
 

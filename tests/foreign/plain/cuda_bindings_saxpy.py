@@ -70,6 +70,7 @@ def main():
     for pointer in (device_x, device_y, device_out):
         ok(driver.cuMemFree(pointer))
     ok(driver.cuModuleUnload(module))
+    ok(driver.cuCtxSetCurrent(driver.CUcontext(0)))
     ok(driver.cuDevicePrimaryCtxRelease(device))
 
 
