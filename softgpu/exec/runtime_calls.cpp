@@ -12,6 +12,7 @@
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
 #include "softgpu/exec/fault.hpp"
+#include "softgpu/exec/texture_calls.hpp"
 
 #if defined(__x86_64__)
   #include <x86intrin.h>

@@ -84,6 +84,11 @@ llvm::Value* FunctionLowering::memory_of(const Symbol& symbol) {
   return memory;
 }
 
+llvm::Value* FunctionLowering::scratch() {
+  if (!scratch_) scratch_ = allocate_bytes(16, 16, "scratch");
+  return scratch_;
+}
+
 llvm::Value* FunctionLowering::carry() {
   if (!carry_) carry_ = allocate(ir.getInt1Ty(), 0, "carry");
   return ir.CreateLoad(ir.getInt1Ty(), carry_);

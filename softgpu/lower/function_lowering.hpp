@@ -52,6 +52,8 @@ class FunctionLowering {
 
   // Memory of a parameter, result or variable of the body.
   llvm::Value* memory_of(const ptx::Symbol&);
+  // Sixteen bytes for what a runtime call gives; they last until the next one.
+  llvm::Value* scratch();
   const std::vector<llvm::AllocaInst*>& local_memory() const { return local_memory_; }
 
   [[noreturn]] void refuse(const ptx::Instruction&, const std::string& why) const;
@@ -80,6 +82,7 @@ class FunctionLowering {
   std::vector<llvm::AllocaInst*> local_memory_;
   std::vector<llvm::Value*> parameter_memory_;  // results, then parameters; null for registers
   llvm::AllocaInst* carry_ = nullptr;
+  llvm::AllocaInst* scratch_ = nullptr;
   llvm::Value* selecting_guard_ = nullptr;
   std::size_t current_ = 0;
 };

@@ -92,6 +92,13 @@ constexpr Entry kEntries[] = {
     {Opcode::membar, {lower_membar, branch}},
     {Opcode::atom, {lower_atom, branch}},
     {Opcode::red, {lower_red, branch}},
+    // Textures and surfaces
+    {Opcode::tex, {lower_tex, branch}},
+    {Opcode::tld4, {lower_tld4, branch}},
+    {Opcode::txq, {lower_txq, branch}},
+    {Opcode::suld, {lower_suld, branch}},
+    {Opcode::sust, {lower_sust, branch}},
+    {Opcode::suq, {lower_suq, branch}},
     // Control
     {Opcode::bra, {lower_bra, own}},
     {Opcode::brx, {lower_brx, branch}},

@@ -103,6 +103,13 @@ SOFTGPU_HANDLER(lower_membar)
 // atomic.cpp
 SOFTGPU_HANDLER(lower_atom)
 SOFTGPU_HANDLER(lower_red)
+// texture.cpp
+SOFTGPU_HANDLER(lower_tex)
+SOFTGPU_HANDLER(lower_tld4)
+SOFTGPU_HANDLER(lower_txq)
+SOFTGPU_HANDLER(lower_suld)
+SOFTGPU_HANDLER(lower_sust)
+SOFTGPU_HANDLER(lower_suq)
 // control.cpp
 SOFTGPU_HANDLER(lower_bra)
 SOFTGPU_HANDLER(lower_brx)

@@ -1,9 +1,25 @@
 // Operands against a row of the instruction table: number, kinds and types.
+#include <algorithm>
+
 #include "softgpu/ptx/constant.hpp"
 #include "softgpu/ptx/parser.hpp"
 
 namespace softgpu::ptx {
 namespace {
+
+// What the geometry of a texture instruction asks of its coordinates.
+struct CoordinateRule {
+  Modifier geometry;
+  bool layered;          // the first one is a layer
+  std::size_t count;     // with the layer, filled up to four from three on
+  std::size_t gradient;  // of each gradient vector
+};
+
+constexpr CoordinateRule kCoordinateRules[] = {
+    {Modifier::line, false, 1, 1}, {Modifier::plane, false, 2, 2}, {Modifier::volume, false, 4, 4},
+    {Modifier::cube, false, 4, 4}, {Modifier::lines, true, 2, 1},  {Modifier::planes, true, 4, 2},
+    {Modifier::cubes, true, 4, 4},
+};
 
 bool is_untyped(Type type) {
   return type == Type::b8 || type == Type::b16 || type == Type::b32 || type == Type::b64 || type == Type::b128;
@@ -97,6 +113,8 @@ class Checker {
       case OperandRule::Kind::address: return check_address(operand);
       case OperandRule::Kind::address_sized: return check_pointer(rule, operand);
       case OperandRule::Kind::barrier: return check_barrier(rule, operand);
+      case OperandRule::Kind::coordinates:
+      case OperandRule::Kind::gradient: return check_coordinates(rule, operand);
       case OperandRule::Kind::value:
       case OperandRule::Kind::predicate: return check_value(rule, operand, type_for(rule));
     }
@@ -133,6 +151,24 @@ class Checker {
                                   (is_32_bit_space() ? " or 32" : ""));
     } else if (const auto* symbol = std::get_if<Symbol>(&address->base)) {
       check_symbol_space(operand, *symbol);
+    }
+  }
+
+  void check_coordinates(const OperandRule& rule, Operand& operand) {
+    const auto geometry = std::find_if(std::begin(kCoordinateRules), std::end(kCoordinateRules),
+                                       [&](const CoordinateRule& entry) { return instruction_.has(entry.geometry); });
+    const bool is_gradient = rule.kind == OperandRule::Kind::gradient;
+    const std::size_t wanted = is_gradient ? geometry->gradient : geometry->count;
+    // One coordinate may do without the braces.
+    if (auto* vector = std::get_if<VectorOperand>(&operand.value); !vector && wanted == 1)
+      operand.value = VectorOperand{{operand}};
+    auto* vector = std::get_if<VectorOperand>(&operand.value);
+    if (!vector || vector->elements.size() != wanted)
+      return refuse(operand.where, quoted(instruction_.text) + " needs a vector of " + std::to_string(wanted) +
+                                       (wanted == 1 ? " element here" : " elements here"));
+    for (std::size_t k = 0; k < wanted && !problem_; ++k) {
+      const bool is_layer = geometry->layered && !is_gradient && k == 0;
+      check_scalar({}, vector->elements[k], is_layer ? Type::u32 : type_for(rule));
     }
   }
 
@@ -182,7 +218,7 @@ class Checker {
         return refuse(operand.where,
                       quoted(instruction_.text) + " can't have a vector of " + std::to_string(count) + " here");
       type = part == 8 ? Type::b8 : part == 16 ? Type::b16 : Type::b32;
-    } else if (instruction_.vector_width == 1) {
+    } else if (instruction_.vector_width == 1 && !(count == 1 && has_handle())) {
       return refuse(operand.where, quoted(instruction_.text) + " can't have a vector here");
     } else if (count != instruction_.vector_width) {
       return refuse(operand.where, quoted(instruction_.text) + " needs " + std::to_string(instruction_.vector_width) +
@@ -274,6 +310,11 @@ class Checker {
     if (!fits || is_float(type))
       refuse(operand.where,
              "the address of " + quoted(symbol->name) + " does not fit a " + std::string(spelling(type)));
+  }
+
+  // Surface instructions write a single value as a vector, too.
+  bool has_handle() const {
+    return std::any_of(row_.rules.begin(), row_.rules.end(), [](const OperandRule& rule) { return rule.in_brackets; });
   }
 
   Type type_of(std::uint32_t index) const { return function_.registers[index].type; }

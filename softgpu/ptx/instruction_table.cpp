@@ -112,14 +112,49 @@ class RowReader {
       read_operand(rule);
       if (rule.optional) expect('}');
       row_.rules.push_back(rule);
+      if (rule.in_brackets) read_coordinates();
+      if (is_texels_with_residence(rule)) add_residence();
     }
+  }
+
+  // What follows the handle in [a, c].
+  void read_coordinates() {
+    if (accept(',')) {
+      expect(' ');
+      OperandRule& coordinates = row_.rules.emplace_back();
+      coordinates.name = take_until(":");
+      expect(':');
+      read_type(coordinates);
+      coordinates.kind = OperandRule::Kind::coordinates;
+    }
+    expect(']');
+  }
+
+  // d{|p} of a vector: p is an operand of its own, where it is written.
+  bool is_texels_with_residence(const OperandRule& rule) const {
+    return rule.destination && rule.pair == OperandRule::Pair::optional &&
+           row_.suffixes.find(".v4") != row_.suffixes.npos;
+  }
+  void add_residence() {
+    row_.rules.back().pair = OperandRule::Pair::none;
+    OperandRule& resident = row_.rules.emplace_back();
+    resident.name = "p";
+    resident.destination = resident.optional = true;
+    resident.type_rule = OperandRule::TypeRule::fixed;
+    resident.fixed_type = Type::pred;
   }
 
   void read_operand(OperandRule& rule) {
     if (accept('[')) {
-      rule.kind = OperandRule::Kind::address;
-      rule.name = take_until("]");
-      expect(']');
+      rule.name = take_until(",:]");
+      if (accept(']')) {
+        rule.kind = OperandRule::Kind::address;
+        return;
+      }
+      rule.in_brackets = true;
+      rule.type_rule = OperandRule::TypeRule::fixed;
+      rule.fixed_type = Type::u64;
+      if (accept(':')) take_until("]");
       return;
     }
     if (text_.starts_with("{!}")) {
@@ -144,7 +179,7 @@ class RowReader {
   }
 
   void read_type(OperandRule& rule) {
-    std::string_view word = take_until(",{}|");
+    std::string_view word = take_until(",{}|]");
     for (; !word.empty() && (word.back() == '+' || word.back() == '@'); word.remove_suffix(1))
       (word.back() == '+' ? rule.may_be_wider : rule.may_be_symbol) = true;
     if (word.empty()) return;
@@ -164,6 +199,10 @@ class RowReader {
       rule.kind = OperandRule::Kind::barrier;
       rule.type_rule = OperandRule::TypeRule::fixed;
       rule.fixed_type = Type::u32;
+    } else if (word == "gradient") {
+      rule.kind = OperandRule::Kind::gradient;
+      rule.type_rule = OperandRule::TypeRule::fixed;
+      rule.fixed_type = Type::f32;
     } else if (word == "size") {
       rule.kind = OperandRule::Kind::address_sized;
     } else if (const auto type = type_named("." + std::string(word))) {

@@ -1,4 +1,5 @@
 // Instructions: opcode, operands, and calls, whose operands have a form of their own.
+#include <algorithm>
 #include <memory>
 
 #include "softgpu/ptx/parser.hpp"
@@ -71,6 +72,8 @@ const InstructionForm& Parser::find_form(std::string_view text) {
 
 void Parser::parse_operands(Instruction& instruction, const InstructionForm& form) {
   const std::vector<OperandRule>& rules = form.rows.front()->rules;
+  const bool has_handle =
+      std::any_of(rules.begin(), rules.end(), [](const OperandRule& rule) { return rule.in_brackets; });
   if (!reader_.at(";")) {
     instruction.operands.reserve(rules.size());
     do {
@@ -78,8 +81,12 @@ void Parser::parse_operands(Instruction& instruction, const InstructionForm& for
       const OperandRule::Kind kind = index < rules.size() ? rules[index].kind : OperandRule::Kind::value;
       if (kind == OperandRule::Kind::label)
         instruction.operands.push_back(parse_label_use(static_cast<std::uint32_t>(index)));
+      else if (has_handle && reader_.at("["))
+        parse_texture_address(instruction.operands);
       else
         instruction.operands.push_back(parse_operand(kind));
+      // Behind a vector of texels: whether they are resident.
+      if (has_handle && reader_.accept("|")) instruction.operands.push_back(parse_operand(kind));
     } while (reader_.accept(","));
   }
   std::optional<OperandProblem> worst;

@@ -120,6 +120,14 @@ Operand Parser::parse_address() {
   return operand;
 }
 
+// [handle, {x, y}], or [handle]: two operands, or one.
+void Parser::parse_texture_address(std::vector<Operand>& operands) {
+  reader_.take();
+  operands.push_back(parse_operand(OperandRule::Kind::value));
+  if (reader_.accept(",")) operands.push_back(parse_operand(OperandRule::Kind::value));
+  reader_.expect("]", "behind the texture or surface");
+}
+
 std::variant<std::monostate, Register, Symbol> Parser::parse_base(const Token& name) {
   const Binding* binding = find_name(name.text);
   if (!binding) fail_unknown_name(name, "a register or variable");

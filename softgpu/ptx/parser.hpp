@@ -116,6 +116,7 @@ class Parser {
   Operand parse_label_use(std::uint32_t operand_index);
   Operand parse_vector();
   Operand parse_address();
+  void parse_texture_address(std::vector<Operand>&);
   Operand parse_named(const Token& name);
   Operand parse_register(const Token& name, const Binding&);
   std::uint32_t parse_second_of_pair();

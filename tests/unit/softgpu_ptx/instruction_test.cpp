@@ -97,6 +97,19 @@ TEST(Instruction, ChecksTheSizeOfVectors) {
             "or 64-bit elements");
 }
 
+TEST(Instruction, ChecksCoordinatesByTheGeometry) {
+  EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1, {%f1}];"),
+            "line 12, column 44: error: 'tex.2d.v4.f32.f32' needs a vector of 2 elements here");
+  EXPECT_EQ(kernel_error("tex.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1, {%f1,%f1,%f2,%f2}];"),
+            "line 12, column 46: error: '%f1' is a .f32, 'tex.a2d.v4.f32.f32' needs a .u32 here");
+  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1}];"),
+            "line 12, column 39: error: '%r1' is a .u32, 'tex.1d.v4.f32.f32' needs a .u64 here");
+  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [table, {%f1}];"),
+            "line 12, column 39: error: 'tex.1d.v4.f32.f32' needs a register or a constant here, not an address");
+  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1];").substr(0, 69),
+            "line 12, column 1: error: 'tex.1d.v4.f32.f32' has 2 operands here but");
+}
+
 struct Refused {
   const char* statement;
   const char* message;
@@ -115,8 +128,9 @@ TEST_P(RefusedInstruction, IsNamedWithItsLineAndTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Ptx, RefusedInstruction,
     testing::Values(
-        Refused{"tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [table, {%f1,%f2}];", "'tex.2d.v4.f32.f32' (textures)"},
-        Refused{"suld.b.1d.b32.trap %r1, [table, {%r2}];", "'suld.b.1d.b32.trap' (surfaces)"},
+        Refused{"tex.2d.v4.f16.f32 {%h1,%h2,%h3,%h4}, [%d1, {%f1,%f2}];",
+                "'tex.2d.v4.f16.f32' (half-precision texels)"},
+        Refused{"sured.b.add.1d.u32.trap [%d1, {%r2}], %r1;", "'sured.b.add.1d.u32.trap' (surface reductions)"},
         Refused{"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2}, [%d1], %r3;",
                 "'wmma.load.a.sync.aligned.row.m16n16k16.shared.f16' (tensor cores)"},
         Refused{"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
