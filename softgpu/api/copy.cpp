@@ -1,4 +1,5 @@
 // Copies.
+#include "softgpu/api/array_places.hpp"
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 
@@ -20,26 +21,20 @@ Copy linear(CUdeviceptr target, Side target_side, CUdeviceptr source, Side sourc
 
 constexpr std::size_t kMaxPitch = 0x7fffffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
 
-// One side of a two- or three-dimensional copy.
-struct Place {
-  std::byte* first = nullptr;
-  std::size_t pitch = 0, slice = 0;
-  Side side = Side::any;
-};
-
 // What the requests say of a side. Pitch and height may be left out where they don't matter.
 struct PlaceRequest {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
+  CUarray array;
   std::size_t pitch, height, x, y, z, level;
 };
 
 Place place(const PlaceRequest& side, const Copy& copy) {
-  require(side.type != CU_MEMORYTYPE_ARRAY, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no CUDA arrays");
+  require(side.level == 0, CUDA_ERROR_INVALID_VALUE, "the level of detail must be 0");
+  if (side.type == CU_MEMORYTYPE_ARRAY) return place_in_array(side.array, {side.x, side.y, side.z}, copy);
   require(side.type == CU_MEMORYTYPE_HOST || side.type == CU_MEMORYTYPE_DEVICE || side.type == CU_MEMORYTYPE_UNIFIED,
           CUDA_ERROR_INVALID_VALUE, "no such type of memory");
-  require(side.level == 0, CUDA_ERROR_INVALID_VALUE, "memory has no levels of detail");
   require(side.pitch <= kMaxPitch && copy.width <= kMaxPitch && side.x <= kMaxPitch, CUDA_ERROR_INVALID_VALUE,
           "a row is longer than CU_DEVICE_ATTRIBUTE_MAX_PITCH");
   const std::size_t pitch = side.pitch != 0 ? side.pitch : side.x + copy.width;
@@ -63,20 +58,16 @@ Copy volume(const Request* request) {
   require_pointer(request, "no parameters");
   Copy copy{.width = request->WidthInBytes, .height = request->Height, .depth = request->Depth};
   if (copy.bytes() == 0) return copy;
-  const Place to = place({request->dstMemoryType, request->dstHost, request->dstDevice, request->dstPitch,
-                          request->dstHeight, request->dstXInBytes, request->dstY, request->dstZ, request->dstLOD},
-                         copy);
-  const Place from = place({request->srcMemoryType, request->srcHost, request->srcDevice, request->srcPitch,
-                            request->srcHeight, request->srcXInBytes, request->srcY, request->srcZ, request->srcLOD},
-                           copy);
-  copy.target = to.first;
-  copy.target_pitch = to.pitch;
-  copy.target_slice = to.slice;
-  copy.target_side = to.side;
-  copy.source = from.first;
-  copy.source_pitch = from.pitch;
-  copy.source_slice = from.slice;
-  copy.source_side = from.side;
+  const Place to =
+      place({request->dstMemoryType, request->dstHost, request->dstDevice, request->dstArray, request->dstPitch,
+             request->dstHeight, request->dstXInBytes, request->dstY, request->dstZ, request->dstLOD},
+            copy);
+  const Place from =
+      place({request->srcMemoryType, request->srcHost, request->srcDevice, request->srcArray, request->srcPitch,
+             request->srcHeight, request->srcXInBytes, request->srcY, request->srcZ, request->srcLOD},
+            copy);
+  set_target(copy, to);
+  set_source(copy, from);
   return copy;
 }
 
@@ -87,12 +78,14 @@ Copy plane(const CUDA_MEMCPY2D* request) {
                                      .srcMemoryType = request->srcMemoryType,
                                      .srcHost = request->srcHost,
                                      .srcDevice = request->srcDevice,
+                                     .srcArray = request->srcArray,
                                      .srcPitch = request->srcPitch,
                                      .dstXInBytes = request->dstXInBytes,
                                      .dstY = request->dstY,
                                      .dstMemoryType = request->dstMemoryType,
                                      .dstHost = request->dstHost,
                                      .dstDevice = request->dstDevice,
+                                     .dstArray = request->dstArray,
                                      .dstPitch = request->dstPitch,
                                      .WidthInBytes = request->WidthInBytes,
                                      .Height = request->Height,

@@ -1,6 +1,7 @@
 // Batches of copies.
 #include <vector>
 
+#include "softgpu/api/array_places.hpp"
 #include "softgpu/api/batch.hpp"
 #include "softgpu/runtime/location.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
@@ -63,38 +64,29 @@ void copy_lines(CUdeviceptr* targets, CUdeviceptr* sources, size_t* sizes, size_
 }
 
 // Where rows and layers of an operand are; what it leaves out is packed.
-struct Layout {
-  std::byte* first;
-  std::size_t pitch, slice;
-};
-
-Layout layout_of(const CUmemcpy3DOperand& operand, const CUextent3D& extent) {
-  require(operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no CUDA arrays");
+Place place(const CUmemcpy3DOperand& operand, const CUextent3D& extent, const Copy& copy) {
+  if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const CUoffset3D& offset = operand.op.array.offset;
+    return place_in_array(operand.op.array.array, {offset.x, offset.y, offset.z}, copy);
+  }
   require(operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER, CUDA_ERROR_INVALID_VALUE, "no such type of an operand");
-  const auto& place = operand.op.ptr;
-  const std::size_t pitch = place.rowLength != 0 ? place.rowLength : extent.width;
-  const std::size_t height = place.layerHeight != 0 ? place.layerHeight : extent.height;
+  const auto& memory = operand.op.ptr;
+  const std::size_t pitch = memory.rowLength != 0 ? memory.rowLength : extent.width;
+  const std::size_t height = memory.layerHeight != 0 ? memory.layerHeight : extent.height;
   require(pitch >= extent.width, CUDA_ERROR_INVALID_VALUE, "a row is shorter than the copy is wide");
   require(height >= extent.height, CUDA_ERROR_INVALID_VALUE, "a layer is lower than the copy is high");
-  check_hint(place.locHint, place.ptr);
-  return {to_pointer(place.ptr), pitch, pitch * height};
+  check_hint(memory.locHint, memory.ptr);
+  return {to_pointer(memory.ptr), pitch, pitch * height, runtime::Side::any};
 }
 
 BatchedCopy volume(const CUDA_MEMCPY3D_BATCH_OP& request) {
   const CUextent3D& extent = request.extent;
   require(extent.width != 0 && extent.height != 0 && extent.depth != 0, CUDA_ERROR_INVALID_VALUE, "an empty copy");
   check_flags(request.flags);
-  const Layout to = layout_of(request.dst, extent), from = layout_of(request.src, extent);
-  return {.copy = {.target = to.first,
-                   .source = from.first,
-                   .width = extent.width,
-                   .height = extent.height,
-                   .depth = extent.depth,
-                   .target_pitch = to.pitch,
-                   .target_slice = to.slice,
-                   .source_pitch = from.pitch,
-                   .source_slice = from.slice},
-          .access = source_access(request.srcAccessOrder)};
+  Copy copy{.width = extent.width, .height = extent.height, .depth = extent.depth};
+  set_target(copy, place(request.dst, extent, copy));
+  set_source(copy, place(request.src, extent, copy));
+  return {.copy = copy, .access = source_access(request.srcAccessOrder)};
 }
 
 void copy_volumes(size_t count, CUDA_MEMCPY3D_BATCH_OP* requests, size_t* failed, unsigned long long flags,

@@ -28,6 +28,7 @@ enum class FreedBy : std::uint8_t {
   module_unload,  // a module's variables
   closing,        // cuIpcCloseMemHandle
   unmapping,      // cuMemUnmap
+  destroying,     // cuArrayDestroy
 };
 
 struct Allocation {

@@ -16,13 +16,23 @@ memory::Heap& heap_of(memory::Kind kind, int device) {
   return kind == memory::Kind::device ? *driver.device(device).heap() : *driver.host_heap();
 }
 
-std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags) {
+std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags,
+                    memory::FreedBy freed_by = memory::FreedBy::freeing) {
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const int device = context.device().ordinal();
   std::byte* base = with_reclaiming([&] { return heap_of(kind, device).allocate(bytes); });
-  Driver::get().allocations().insert(
-      {.base = base, .size = bytes, .kind = kind, .device = device, .flags = flags, .context = context.id()});
+  Driver::get().allocations().insert({.base = base,
+                                      .size = bytes,
+                                      .kind = kind,
+                                      .device = device,
+                                      .flags = flags,
+                                      .context = context.id(),
+                                      .freed_by = freed_by});
   return base;
+}
+
+void wait_for_all_contexts() {
+  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
 }
 
 // The allocation that starts here, no longer in the table, with nothing under way that could use it.
@@ -35,7 +45,7 @@ memory::Allocation take(const void* base, bool host) {
   };
   const std::optional<memory::Allocation> found = allocations.find_base(base);
   require(found && acceptable(*found), CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
-  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  wait_for_all_contexts();
   std::optional<memory::Allocation> taken = allocations.erase(base);
   require(taken.has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
   return *std::move(taken);
@@ -76,6 +86,15 @@ void free_device(CUdeviceptr pointer) { release(take(to_pointer(pointer), false)
 
 void free_host(void* pointer) { release(take(pointer, true)); }
 
+std::byte* allocate_array(Context& context, std::size_t bytes) {
+  return allocate(context, bytes, memory::Kind::device, 0, memory::FreedBy::destroying);
+}
+
+void free_array(std::byte* base) {
+  wait_for_all_contexts();
+  if (const auto taken = Driver::get().allocations().erase(base)) release(*taken);
+}
+
 void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
   require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
@@ -96,7 +115,7 @@ void unregister_host(void* pointer) {
   const auto found = allocations.find_base(pointer);
   require(found && found->kind == memory::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
           "the pointer is not the start of registered memory");
-  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  wait_for_all_contexts();
   allocations.erase(pointer);
 }
 

@@ -2,12 +2,14 @@
 
 #include <vector>
 
+#include "softgpu/runtime/array.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/event.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 #include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/texture_object.hpp"
 #include "softgpu/runtime/thread_storage.hpp"
 #include "softgpu/runtime/waiting.hpp"
 
@@ -75,6 +77,9 @@ void Context::destroy(bool cancel) {
   driver.handles().streams.remove_if(mine);
   driver.handles().events.remove_if(mine);
   unload_modules(*this);
+  driver.handles().arrays.remove_if(mine);
+  driver.handles().mipmapped_arrays.remove_if(mine);
+  destroy_texture_objects(*this);
   driver.allocations().erase_context(id_, release);
 }
 

@@ -21,6 +21,7 @@
 
 namespace softgpu::runtime {
 
+class Array;
 class Context;
 class Device;
 class Event;
@@ -29,6 +30,7 @@ class Kernel;
 class Library;
 class Link;
 class MemoryPool;
+class MipmappedArray;
 class Module;
 class Stream;
 
@@ -38,6 +40,8 @@ struct Handles {
   HandleTable<CUevent, Event> events;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   HandleTable<PhysicalHandle, PhysicalMemory> physical_memory;
+  HandleTable<CUarray, Array> arrays;
+  HandleTable<CUmipmappedArray, MipmappedArray> mipmapped_arrays;
   HandleTable<CUmodule, Module> modules;
   HandleTable<CUfunction, Function> functions;
   HandleTable<CUlibrary, Library> libraries;

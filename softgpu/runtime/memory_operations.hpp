@@ -24,6 +24,9 @@ void* allocate_host(Context& context, std::size_t bytes, unsigned flags);
 // Wait for what is under way, which may use the memory.
 void free_device(CUdeviceptr pointer);
 void free_host(void* pointer);
+// The memory of CUDA arrays, which programs know by handles only.
+std::byte* allocate_array(Context& context, std::size_t bytes);
+void free_array(std::byte* base);
 // Gives the memory back at once; registered memory is the program's.
 void release(const memory::Allocation& allocation);
 

@@ -1,0 +1,61 @@
+// CUDA arrays: memory for textures and surfaces, of a layout that is the driver's own affair. Here it is plain rows.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <vector>
+
+#include "softgpu/texture/image.hpp"
+
+namespace softgpu::runtime {
+
+class Context;
+
+class Array {
+ public:
+  // Throws CUDA_ERROR_INVALID_VALUE, _NOT_SUPPORTED or _OUT_OF_MEMORY.
+  static std::shared_ptr<Array> create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
+  // A level of detail of a mipmapped array, which has the memory.
+  Array(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const texture::Image& image, bool is_level)
+      : context_(context), descriptor_(descriptor), image_(image), is_level_(is_level) {}
+
+  Context& context() const { return context_; }
+  const CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
+  const texture::Image& image() const { return image_; }
+  bool is_level() const { return is_level_; }
+  std::byte* memory() const { return image_.levels[0].base; }
+
+ private:
+  Context& context_;
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor_;
+  const texture::Image image_;
+  const bool is_level_;
+};
+
+class MipmappedArray {
+ public:
+  // As many levels as there are down to a single texel, if more are asked for.
+  static std::shared_ptr<MipmappedArray> create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                                                unsigned levels);
+  MipmappedArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const texture::Image& image);
+
+  Context& context() const { return context_; }
+  const CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
+  const texture::Image& image() const { return image_; }
+  CUarray level(unsigned level) const;  // throws CUDA_ERROR_INVALID_VALUE
+
+ private:
+  friend void destroy_mipmapped_array(CUmipmappedArray handle);
+
+  Context& context_;
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor_;
+  const texture::Image image_;
+  std::vector<CUarray> levels_;
+};
+
+// Wait for what is under way, which may use the memory. Throw CUDA_ERROR_INVALID_HANDLE.
+void destroy_array(CUarray handle);
+void destroy_mipmapped_array(CUmipmappedArray handle);
+
+}  // namespace softgpu::runtime
