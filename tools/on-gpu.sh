@@ -68,11 +68,12 @@ run_shares() {
   local program=$1 share
   for ((share = 0; share < shares; ++share)); do
     GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share \
-      "$program" --gtest_brief=1 --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
+      "$program" --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
   done
   wait
   for ((share = 0; share < shares; ++share)); do
-    cat "$reports/$share.log"
+    [[ -s $reports/$share.xml ]] || echo "a share crashed in: $(grep '^\[ RUN' "$reports/$share.log" | tail -1)"
+    grep -v '^\[ RUN\|^\[       OK\|^\[-----\|^Running main\|^$' "$reports/$share.log" || true
     count "$reports/$share.xml"
   done
   rm -f "$reports"/*

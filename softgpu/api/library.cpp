@@ -65,8 +65,9 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
                                unsigned count, CUlibraryOption* library_options, void** library_values,
                                unsigned library_count) {
   return call(__func__, [&] {
-    check_library_options(library_options, library_values, library_count, true);
     const std::string image = runtime::read_image_file(path);
+    require(!image.empty(), CUDA_ERROR_INVALID_IMAGE, "the file is empty");
+    check_library_options(library_options, library_values, library_count, true);
     load_library(library, image.data(), image.size(), options, values, count);
   });
 }
@@ -134,7 +135,7 @@ CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const c
     require_pointer(function);
     require_pointer(name, "no name");
     find_library(library);
-    throw Failure(CUDA_ERROR_NOT_FOUND, std::string("the library has no unified function named '") + name + "'");
+    throw Failure(CUDA_ERROR_INVALID_VALUE, std::string("the library has no unified function named '") + name + "'");
   });
 }
 

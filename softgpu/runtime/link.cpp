@@ -63,7 +63,7 @@ const std::string& Link::complete() {
     require(!builder_.parts().empty(), CUDA_ERROR_INVALID_VALUE, "nothing was added to link but archives");
     finished_ = true;
     const std::vector<PtxPart> parts = builder_.parts();
-    const auto program = std::move(builder_).finish(CUDA_ERROR_INVALID_SOURCE);
+    const auto program = std::move(builder_).finish(ProgramUse::link);
     if (options_.verbose()) options_.inform(resource_usage(*program));
     image_ = image_of(parts, program->module().compute_capability);
   });

@@ -14,7 +14,7 @@ std::shared_ptr<const jit::Program> load_program(const void* image, std::size_t 
   return options.report([&] {
     ProgramBuilder builder(compute_capability, options.limits());
     for (PtxPart& part : ptx_of(image, size, compute_capability)) builder.add(std::move(part));
-    auto program = std::move(builder).finish(CUDA_ERROR_INVALID_PTX);
+    auto program = std::move(builder).finish(ProgramUse::load);
     if (options.verbose()) options.inform(resource_usage(*program));
     return program;
   });

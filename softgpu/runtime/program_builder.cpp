@@ -66,6 +66,14 @@ std::set<std::uint32_t> undefined_variables(const ptx::Module& module) {
   return undefined;
 }
 
+// Links insist on a definition of variables that nobody uses, too.
+std::set<std::uint32_t> declared_variables(const ptx::Module& module) {
+  std::set<std::uint32_t> declared;
+  for (std::uint32_t i = 0; i < module.variables.size(); ++i)
+    if (is_undefined(module.variables[i])) declared.insert(i);
+  return declared;
+}
+
 std::set<std::string_view> undefined_functions(const jit::Program& program) {
   std::set<std::string_view> undefined;
   for (const jit::KernelFacts& kernel : program.kernels())
@@ -73,7 +81,7 @@ std::set<std::string_view> undefined_functions(const jit::Program& program) {
   return undefined;
 }
 
-void check_symbols(const jit::Program& program, CUresult code) {
+void check_symbols(const jit::Program& program, ProgramUse use) {
   const ptx::Module& module = program.module();
   std::vector<std::string> errors;
   const auto note = [&](const auto& symbol) {
@@ -84,8 +92,10 @@ void check_symbols(const jit::Program& program, CUresult code) {
   const std::set<std::string_view> functions = undefined_functions(program);
   for (const ptx::Function& function : module.functions)
     if (!function.is_definition && functions.contains(function.name)) note(function);
-  for (const std::uint32_t index : undefined_variables(module)) note(module.variables[index]);
-  if (!errors.empty()) throw Failure(code, log_of(errors));
+  const bool is_link = use == ProgramUse::link;
+  for (const std::uint32_t index : is_link ? declared_variables(module) : undefined_variables(module))
+    note(module.variables[index]);
+  if (!errors.empty()) throw Failure(is_link ? CUDA_ERROR_INVALID_SOURCE : CUDA_ERROR_INVALID_PTX, log_of(errors));
 }
 
 // What the cached machine code depends on.
@@ -115,11 +125,11 @@ void ProgramBuilder::add(PtxPart part) {
   add(std::move(module), std::move(part));
 }
 
-std::shared_ptr<const jit::Program> ProgramBuilder::finish(CUresult undefined) && {
+std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
   auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_));
-  check_symbols(*program, undefined);
+  check_symbols(*program, use);
   return program;
 }
 

@@ -14,6 +14,9 @@
 
 namespace softgpu::runtime {
 
+// What a program is put together for: a link tells more strictly, and with another code, what is defined nowhere.
+enum class ProgramUse { link, load };
+
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(unsigned compute_capability, const KernelLimits& limits = {})
@@ -31,8 +34,8 @@ class ProgramBuilder {
 
   const std::vector<PtxPart>& parts() const { return parts_; }
 
-  // The program. Throws Failure with this code when something is used that is defined nowhere.
-  std::shared_ptr<const jit::Program> finish(CUresult undefined) &&;
+  // The program. Throws Failure when something is used that is defined nowhere.
+  std::shared_ptr<const jit::Program> finish(ProgramUse use) &&;
 
  private:
   const unsigned compute_capability_;

@@ -35,7 +35,9 @@ int max_active_blocks(const LaunchConfig& config, const ResolvedKernel& kernel, 
   return blocks;
 }
 
-int max_cluster_size(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name) {
+// Of the launch without its cluster: the driver refuses to answer where that is too large.
+int max_cluster_size(LaunchConfig config, const ResolvedKernel& kernel, const std::string& name) {
+  config.cluster.reset();
   ContextGuard guard(kernel.context);
   const NativeLaunch launch(config);  // has the attributes that `native` points to
   const CUlaunchConfig native = launch.on(nullptr);

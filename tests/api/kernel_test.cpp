@@ -133,11 +133,35 @@ TEST_F(KernelTest, WhatTheSharedMemoryFunctionThrowsComesOut) {
   EXPECT_GE(occupancy.max_potential_block_size(nested, 0).max_block_size, 1);
 }
 
+// As the driver says; `cluster` 0 for none.
+int active_clusters(const Kernel& kernel, unsigned blocks, unsigned cluster) {
+  CUfunction function = nullptr;
+  driver::call<&driver::Api::cuKernelGetFunction>(&function, kernel.handle());
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim = {cluster, 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = blocks;
+  config.blockDimX = 128;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.attrs = &attribute;
+  config.numAttrs = cluster == 0 ? 0 : 1;
+  int clusters = -1;
+  driver::call<&driver::Api::cuOccupancyMaxActiveClusters>(&clusters, function, &config);
+  return clusters;
+}
+
 TEST_F(KernelTest, TellsTheOccupancyOfClusters) {
   Stream stream = device.create_stream();
-  KernelOccupancy occupancy = compile(shapes_source, "none").occupancy();
+  const Kernel none = compile(shapes_source, "none");
+  KernelOccupancy occupancy = none.occupancy();
   EXPECT_GE(occupancy.max_potential_cluster_size({.grid = 64, .block = 128}, stream), 1);
-  EXPECT_GE(occupancy.max_active_clusters({.grid = 64, .block = 128}, stream), 1);
+  EXPECT_EQ(occupancy.max_active_clusters({.grid = 64, .block = 128}, stream), active_clusters(none, 64, 0));
+  if (device.properties().cluster_launch()) {
+    EXPECT_GE(occupancy.max_active_clusters({.grid = 32, .block = 128, .cluster = 2}, stream), 1);
+    EXPECT_EQ(occupancy.max_active_clusters({.grid = 32, .block = 128, .cluster = 2}, stream),
+              active_clusters(none, 64, 2));
+  }
   EXPECT_THAT(error_of<InvalidArgument>([&] { occupancy.max_active_clusters({.block = 100'000}, stream); }),
               HasSubstr("over the limit"));
 }

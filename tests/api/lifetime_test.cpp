@@ -264,6 +264,20 @@ TEST_F(LifetimeTest, WhatDiedInAResetOfThePrimaryContextIsNotReleasedAgain) {
       ::testing::ExitedWithCode(7), "");
 }
 
+TEST_F(LifetimeTest, NothingIsReleasedAfterAResetOfThePrimaryContext) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        set_log_hook([](std::string_view) { std::_Exit(3); });
+        std::optional<Everything> dead(std::in_place, device);
+        dead->stream.sync();
+        driver::call<&driver::Api::cuDevicePrimaryCtxReset>(device.device_id());
+        dead.reset();
+        std::_Exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
 TEST_F(LifetimeTest, ADeviceCanBeUsedAfterAResetOfItsPrimaryContext) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -166,7 +166,7 @@ TEST_F(Functions, LibrariesTakeOptions) {
   CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
   void* value = reinterpret_cast<void*>(std::uintptr_t{1});
   CUlibrary library = nullptr;
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_IMAGE,
                     CU(cuLibraryLoadFromFile)(&library, "/dev/null", nullptr, nullptr, 0, &preserved, &value, 1));
 }
 
@@ -177,7 +177,7 @@ TEST_F(Functions, WhatALibraryLacksIsNotFound) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_FOUND, CU(cuLibraryGetGlobal)(&pointer, &bytes, library_, "nothing"));
   EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_FOUND, CU(cuLibraryGetManaged)(&pointer, &bytes, library_, "counter"))
       << "it is not managed";
-  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_FOUND, CU(cuLibraryGetUnifiedFunction)(&unified, library_, "nothing"));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLibraryGetUnifiedFunction)(&unified, library_, "nothing"));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLibraryGetGlobal)(&pointer, &bytes, library_, nullptr));
   CUmodule module = nullptr;
   ASSERT_SUCCESS(CU(cuLibraryGetModule)(&module, library_));

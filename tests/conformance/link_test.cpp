@@ -244,12 +244,17 @@ TEST_F(Link, UndefinedSymbolsAreNamed) {
   EXPECT_TRUE(log_has("main.ptx")) << errors_;
 }
 
-TEST_F(Link, DeclarationsThatNobodyUsesNeedNoDefinition) {
-  ASSERT_SUCCESS(add(
-      declaration("unused") + ".extern .global .align 4 .u32 unused_variable;\n" + kernel("run", "  mov.u32 %r1, 3;\n"),
-      "main"));
+TEST_F(Link, FunctionsThatNobodyCallsNeedNoDefinition) {
+  ASSERT_SUCCESS(add(declaration("unused") + kernel("run", "  mov.u32 %r1, 3;\n"), "main"));
   load();
   EXPECT_EQ(run("run"), 3);
+}
+
+TEST_F(Link, VariablesThatNobodyUsesDo) {
+  ASSERT_SUCCESS(
+      add(".extern .global .align 4 .u32 unused_variable;\n" + kernel("run", "  mov.u32 %r1, 3;\n"), "main"));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_SOURCE, complete());
+  EXPECT_TRUE(log_has("Undefined reference to 'unused_variable' in 'main'")) << errors_;
 }
 
 TEST_F(Link, DoublyDefinedSymbolsAreNamed) {

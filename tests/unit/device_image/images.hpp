@@ -35,18 +35,24 @@ inline std::string raw_fatbin(const std::vector<RawEntry>& entries) {
   std::string body;
   for (const RawEntry& entry : entries) {
     const bool compressed = (entry.flags & 0xa000) != 0;
+    const bool has_options = entry.kind == 1;  // without which NVIDIA's driver takes no PTX
     put<std::uint16_t>(body, entry.kind);
     put<std::uint16_t>(body, 0x101);
-    put<std::uint32_t>(body, 64);
+    put<std::uint32_t>(body, has_options ? 80 : 64);
     put<std::uint64_t>(body, (entry.payload.size() + 7) / 8 * 8);
     put<std::uint32_t>(body, static_cast<std::uint32_t>(compressed ? entry.payload.size() : 0));
-    put<std::uint32_t>(body, 0);
+    put<std::uint32_t>(body, has_options ? 64 : 0);
     put<std::uint32_t>(body, 0x00090000);
     put<std::uint32_t>(body, entry.architecture);
     put<std::uint64_t>(body, 0);
     put<std::uint64_t>(body, entry.flags);
     put<std::uint64_t>(body, 0);
     put<std::uint64_t>(body, entry.decompressed);
+    if (has_options) {
+      put<std::uint32_t>(body, 72);
+      put<std::uint32_t>(body, 0);
+      put<std::uint64_t>(body, 0);
+    }
     body += entry.payload;
     pad(body, 8);
   }
