@@ -67,6 +67,9 @@ class ContextChoice {
 
   bool is_fixed() const noexcept { return fixed_ != nullptr; }
 
+  /// It is a certain one, which we hold.
+  bool is_held() const noexcept { return fixed_ && fixed_->held.load(std::memory_order_acquire); }
+
   /// The context's device, where that is settled already.
   std::optional<int> device() const noexcept {
     if (fixed_) return fixed_->device;

@@ -25,7 +25,10 @@ using Memory = std::shared_ptr<MemoryResource::Interface>;
 
 /// What Device::memory_resource() gives.
 struct DeviceMemory {
-  const Memory original;  ///< what it gave before anybody set another
+  explicit DeviceMemory(const Memory& memory) : original(memory), chosen(memory) {}
+
+  const Memory original;                         ///< what it gave before anybody set another
+  const Memory uncounted{Memory(), &*original};  ///< for buffers: it is never destroyed, so they need not count
   MemoryResource chosen;
 };
 
@@ -90,7 +93,7 @@ namespace {
 void publish(std::size_t device, const DeviceMemory& memory) {
   if (device >= defaults().original.size()) return;
   const bool is_original = memory.chosen.implementation() == memory.original;
-  defaults().original[device].store(is_original ? &memory.original : nullptr, std::memory_order_release);
+  defaults().original[device].store(is_original ? &memory.uncounted : nullptr, std::memory_order_release);
 }
 
 DeviceMemory& in_force(int device, std::unique_lock<std::mutex>& lock) {
@@ -99,7 +102,7 @@ DeviceMemory& in_force(int device, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   Memory memory = default_device_memory(device);
   lock.lock();
-  DeviceMemory& entry = known.try_emplace(device, DeviceMemory{memory, MemoryResource(memory)}).first->second;
+  DeviceMemory& entry = known.try_emplace(device, memory).first->second;
   publish(static_cast<std::size_t>(device), entry);
   return entry;
 }

@@ -36,10 +36,11 @@ void queue_work(const detail::StreamResource& stream, driver::Doing<Describe> do
 }
 
 /// The same for destructors, which give something back in the order of the stream: fails without a word when the
-/// stream's context is gone, and with it everything that was to be released, else through the log.
+/// stream's context is gone, and with it everything that was to be released, else through the log. In a context that is
+/// not known to be there the driver would follow the stream's handle to nowhere.
 template <auto Entry, typename... Arguments>
 void queue_release(const detail::StreamResource& stream, Arguments... arguments) noexcept {
-  if (stream.context().is_fixed() && !is_default_stream(stream.handle)) [[likely]] {
+  if (stream.context().is_held() && !is_default_stream(stream.handle)) [[likely]] {
     const driver::Released first = driver::try_release<Entry>(arguments...);
     if (first) [[likely]]
       return;
