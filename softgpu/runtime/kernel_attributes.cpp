@@ -28,7 +28,7 @@ void check_carveout(const KernelOnDevice&, int value) {
 }
 
 void check_cluster_extent(const KernelOnDevice& kernel, int value) {
-  require(kernel.facts.required_cluster[0] == 0, CUDA_ERROR_NOT_PERMITTED,
+  require(kernel.facts.required_cluster[0] == 0, CUDA_ERROR_INVALID_VALUE,
           "the kernel was compiled for clusters of one size");
   require(value >= 0, CUDA_ERROR_INVALID_VALUE, "a cluster has no negative extent");
 }

@@ -95,7 +95,7 @@ TEST_F(Functions, ClustersOfCompiledKernelsAreFixed) {
   int width = 0;
   ASSERT_SUCCESS(CU(cuFuncGetAttribute)(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, function));
   EXPECT_EQ(width, 2);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_PERMITTED,
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
                     CU(cuFuncSetAttribute)(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4));
   if (!is_softgpu()) return;
   EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_SUPPORTED, launch(function, 2, 32, nullptr));
