@@ -2,6 +2,7 @@
 #include "softgpu/runtime/context.hpp"
 
 #include "softgpu/api/call.hpp"
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/memory_pool.hpp"
 
@@ -43,6 +44,8 @@ void require_created(const Context& context) {
 }
 
 void synchronize(Context& context) {
+  runtime::require_no_capture(context);
+  runtime::require_unsafe_calls_allowed();
   context.wait_idle();
   runtime::trim_pools();
   require_healthy(context);

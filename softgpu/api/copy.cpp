@@ -1,5 +1,6 @@
 // Copies.
 #include "softgpu/api/array_places.hpp"
+#include "softgpu/api/graphs.hpp"
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 
@@ -120,6 +121,9 @@ void between_contexts(const Copy& request, CUcontext target, CUcontext source, N
 constexpr Side kAny = Side::any, kDevice = Side::device;
 
 }  // namespace
+
+Copy copy_of(const CUDA_MEMCPY3D* request) { return volume(request); }
+
 }  // namespace softgpu::api
 
 using namespace softgpu::api;

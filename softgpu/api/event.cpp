@@ -22,7 +22,10 @@ void record(CUevent handle, CUstream stream_handle, NullStream null, unsigned fl
   const auto stream = find_stream(stream_handle, null);
   require(&event->context() == &stream->context(), CUDA_ERROR_INVALID_HANDLE,
           "the event and the stream are of different contexts");
-  event->record(*stream);
+  if (stream->is_captured() && flags == CU_EVENT_RECORD_EXTERNAL)
+    runtime::capture_work(*stream, runtime::RecordWork{event, handle});
+  else
+    event->record(*stream);
 }
 
 CUresult elapsed_time(const char* name, float* milliseconds, CUevent start, CUevent end) {
@@ -70,6 +73,8 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuEventRecordWithFlags, _ptsz, (CUevent event, CUs
 CUresult cuEventQuery(CUevent event) {
   return call(__func__, [&] {
     const auto found = find_event(event);
+    found->require_uncaptured();
+    runtime::require_unsafe_calls_allowed();
     return found->reached() ? found->context().error() : CUDA_ERROR_NOT_READY;
   });
 }
@@ -77,6 +82,8 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
   return call(__func__, [&] {
     const auto found = find_event(event);
+    found->require_uncaptured();
+    runtime::require_unsafe_calls_allowed();
     found->wait();
     runtime::trim_pools();
     return found->context().error();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "softgpu/api/functions.hpp"
+#include "softgpu/api/graphs.hpp"
 #include "softgpu/api/streams.hpp"
 #include "softgpu/runtime/event.hpp"
 
@@ -15,7 +16,8 @@ using runtime::LaunchRequest;
 void start(CUfunction handle, CUstream stream_handle, NullStream null, LaunchRequest request) {
   const auto stream = find_stream(stream_handle, null);
   request.priority = stream->priority();
-  runtime::launch(*find_function(handle, stream->context()), *stream, request);
+  request.handle = handle;
+  runtime::launch(find_function(handle, stream->context()), *stream, request);
 }
 
 bool is_single(const decltype(CUlaunchAttributeValue::clusterDim)& cluster) {
@@ -75,19 +77,31 @@ void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void
   const Attributes attributes = attributes_of(*config);
   const auto stream = find_stream(config->hStream, null);
   const auto function = find_function(handle, stream->context());
-  runtime::launch(*function, *stream,
-                  {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+  runtime::launch(function, *stream,
+                  {.handle = handle,
+                   .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                    .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
                    .dynamic_shared_bytes = config->sharedMemBytes,
                    .priority = attributes.priority.value_or(stream->priority()),
                    .cooperative = attributes.cooperative,
                    .parameters = parameters,
-                   .extra = extra});
+                   .extra = extra,
+                   .attributes = {config->attrs, config->numAttrs}});
   if (attributes.completion != nullptr)
     find(Driver::get().handles().events, attributes.completion, "not an event")->record(*stream);
 }
 
 }  // namespace
+
+void apply_attributes(LaunchRequest& request, std::span<const CUlaunchAttribute> attributes) {
+  CUlaunchConfig config{};
+  config.attrs = const_cast<CUlaunchAttribute*>(attributes.data());
+  config.numAttrs = static_cast<unsigned>(attributes.size());
+  const Attributes applied = attributes_of(config);
+  request.priority = applied.priority.value_or(request.priority);
+  request.cooperative = applied.cooperative;
+}
+
 }  // namespace softgpu::api
 
 using namespace softgpu::api;

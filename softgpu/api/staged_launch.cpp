@@ -33,7 +33,7 @@ CUresult launch_staged(const char* name, CUfunction handle, int width, int heigh
       std::size_t bytes = staged.parameters.size();
       void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, staged.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                        CU_LAUNCH_PARAM_END};
-      runtime::launch(*function, *stream,
+      runtime::launch(function, *stream,
                       {.grid = {static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
                        .block = staged.block,
                        .dynamic_shared_bytes = staged.dynamic_shared_bytes,

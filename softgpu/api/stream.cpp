@@ -1,5 +1,6 @@
 // Streams.
 #include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/event.hpp"
 #include "softgpu/runtime/launch.hpp"
@@ -18,16 +19,6 @@ CUstream create_stream(Context& context, unsigned flags, int priority) {
   const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
   return Driver::get().handles().streams.add(
       std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
-}
-
-void no_capture(CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies,
-                size_t* count) {
-  require_pointer(status);
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (id != nullptr) *id = 0;
-  if (graph != nullptr) *graph = nullptr;
-  if (dependencies != nullptr) *dependencies = nullptr;
-  if (count != nullptr) *count = 0;
 }
 
 }  // namespace
@@ -111,12 +102,16 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevi
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamQuery, _ptsz, (CUstream stream), [&] {
   const auto found = find_stream(stream, null_stream);
+  found->require_uncaptured();
+  runtime::require_unsafe_calls_allowed();
   if (!found->idle()) return CUDA_ERROR_NOT_READY;
   return found->context().error();
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&] {
   const auto found = find_stream(stream, null_stream);
+  found->require_uncaptured();
+  runtime::require_unsafe_calls_allowed();
   found->wait_idle();
   runtime::trim_pools();
   return found->context().error();
@@ -125,13 +120,17 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&]
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), [&] {
   require((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   const auto found = find_stream(stream, null_stream);
-  find(Driver::get().handles().events, event, "not an event, or one that was destroyed")->make_wait(*found);
+  const auto awaited = find(Driver::get().handles().events, event, "not an event, or one that was destroyed");
+  if (found->is_captured() && flags == CU_EVENT_WAIT_EXTERNAL)
+    runtime::capture_work(*found, runtime::WaitWork{awaited, event});
+  else
+    awaited->make_wait(*found);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data), [&] {
   require_pointer(reinterpret_cast<void*>(function), "no function");
   const auto found = find_stream(stream, null_stream);
-  runtime::launch_host_function(*found, [function, data](CUresult) { function(data); }, false);
+  runtime::launch_host_function(*found, function, data);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,
@@ -139,8 +138,11 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,
                                 require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
                                 require_pointer(reinterpret_cast<void*>(function), "no function");
                                 const auto found = find_stream(stream, null_stream);
-                                runtime::launch_host_function(
-                                    *found, [=](CUresult error) { function(stream, error, data); }, true);
+                                const auto op = runtime::make_host_function_op(
+                                    found->context().shared_from_this(),
+                                    [=](CUresult error) { function(stream, error, data); },
+                                    runtime::AfterError::called);
+                                found->enqueue(*op);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetAttribute, _ptsz,
@@ -159,44 +161,5 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamCopyAttributes, _ptsz, (CUstream target, C
   const auto to = find_stream(target, null_stream), from = find_stream(source, null_stream);
   to->attributes().copy_from(from->attributes());
 })
-
-// Streams are never captured: there are no graphs yet.
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* status), [&] {
-  find_stream(stream, null_stream);
-  no_capture(status, nullptr, nullptr, nullptr, nullptr);
-})
-
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo, _ptsz,
-                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id), [&] {
-                                find_stream(stream, null_stream);
-                                no_capture(status, id, nullptr, nullptr, nullptr);
-                              })
-
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo_v2, _ptsz,
-                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
-                               const CUgraphNode** dependencies, size_t* count),
-                              [&] {
-                                find_stream(stream, null_stream);
-                                no_capture(status, id, graph, dependencies, count);
-                              })
-
-SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCaptureInfo_v3, _ptsz,
-                              (CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
-                               const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count),
-                              [&] {
-                                find_stream(stream, null_stream);
-                                no_capture(status, id, graph, dependencies, count);
-                                if (edges != nullptr) *edges = nullptr;
-                              })
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return call(__func__, [&] {
-    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    require_pointer(mode);
-    require(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE,
-            "no such capture mode");
-    std::swap(current, *mode);
-  });
-}
 
 }  // extern "C"

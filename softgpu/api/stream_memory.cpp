@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "softgpu/api/graphs.hpp"
 #include "softgpu/api/streams.hpp"
 
 namespace softgpu::api {
@@ -14,8 +15,10 @@ using Kind = MemoryOperation::Kind;
 void perform(const MemoryOperation& operation, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
   runtime::check(operation);
-  runtime::enqueue(*found, operation);
+  runtime::enqueue(*found, {operation});
 }
+
+}  // namespace
 
 MemoryOperation operation_of(const CUstreamBatchMemOpParams& request) {
   const auto& wait = request.waitValue;
@@ -32,6 +35,8 @@ MemoryOperation operation_of(const CUstreamBatchMemOpParams& request) {
   }
 }
 
+namespace {
+
 // All are checked before the first is enqueued.
 void perform(const CUstreamBatchMemOpParams* requests, unsigned count, unsigned flags, CUstream stream,
              NullStream null) {
@@ -40,7 +45,7 @@ void perform(const CUstreamBatchMemOpParams* requests, unsigned count, unsigned 
   const auto found = find_stream(stream, null);
   std::vector<MemoryOperation> operations;
   for (unsigned i = 0; i < count; ++i) runtime::check(operations.emplace_back(operation_of(requests[i])));
-  for (const MemoryOperation& operation : operations) runtime::enqueue(*found, operation);
+  runtime::enqueue(*found, std::move(operations));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ enum class FreedBy : std::uint8_t {
   closing,        // cuIpcCloseMemHandle
   unmapping,      // cuMemUnmap
   destroying,     // cuArrayDestroy
+  graph,          // nodes of a graph, and as stream-ordered memory
 };
 
 struct Allocation {

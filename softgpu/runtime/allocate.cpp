@@ -1,6 +1,7 @@
 #include <limits>
 #include <optional>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
@@ -18,6 +19,7 @@ memory::Heap& heap_of(memory::Kind kind, int device) {
 
 std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags,
                     memory::FreedBy freed_by = memory::FreedBy::freeing) {
+  require_unsafe_calls_allowed();
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const int device = context.device().ordinal();
   std::byte* base = with_reclaiming([&] { return heap_of(kind, device).allocate(bytes); });
@@ -82,9 +84,16 @@ void release(const memory::Allocation& allocation) {
     heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
 }
 
-void free_device(CUdeviceptr pointer) { release(take(to_pointer(pointer), false)); }
+void free_device(CUdeviceptr pointer) {
+  require_unsafe_calls_allowed();
+  if (Driver::get().graph_memory().free(pointer, nullptr)) return;
+  release(take(to_pointer(pointer), false));
+}
 
-void free_host(void* pointer) { release(take(pointer, true)); }
+void free_host(void* pointer) {
+  require_unsafe_calls_allowed();
+  release(take(pointer, true));
+}
 
 std::byte* allocate_array(Context& context, std::size_t bytes) {
   return allocate(context, bytes, memory::Kind::device, 0, memory::FreedBy::destroying);
@@ -97,6 +106,7 @@ void free_array(std::byte* base) {
 
 void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+  require_unsafe_calls_allowed();
   require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
   require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   require(pointer != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE, "nothing to register");
@@ -111,6 +121,7 @@ void register_host(Context& context, void* pointer, std::size_t bytes, unsigned 
 
 void unregister_host(void* pointer) {
   auto& allocations = Driver::get().allocations();
+  require_unsafe_calls_allowed();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE);
   const auto found = allocations.find_base(pointer);
   require(found && found->kind == memory::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/location.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
@@ -52,10 +53,9 @@ struct Residences {
   Residence target, source;
 };
 
-Residences check(const Copy& copy, const Stream& stream) {
+Residences check(const Copy& copy, const Device& device) {
   require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
           CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
-  const Device& device = stream.context().device();
   return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
                 copy.target_side, memory::Access::read_write, device),
           check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
@@ -108,13 +108,14 @@ void perform(const Fill& fill) {
 
 void copy(Stream& stream, const Copy& copy) {
   if (copy.bytes() == 0) return;
-  check(copy, stream);
+  check(copy, stream.context().device());
   work_in_turn(stream, [&] { perform(copy); });
 }
 
 void copy_async(Stream& stream, const Copy& request) {
   if (request.bytes() == 0) return;
-  const auto [target, source] = check(request, stream);
+  const auto [target, source] = check(request, stream.context().device());
+  if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request});
   const bool between_hosts = target != Residence::device && source != Residence::device;
   if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
     work_in_turn(stream, [&] { perform(request); });
@@ -129,7 +130,7 @@ void copy_async(Stream& stream, const Copy& request) {
 void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (failed != nullptr) *failed = i;
-    if (batch[i].copy.bytes() != 0) check(batch[i].copy, stream);
+    if (batch[i].copy.bytes() != 0) check(batch[i].copy, stream.context().device());
   }
   std::vector<Copy> copies;
   std::vector<Staged> staged;
@@ -145,14 +146,40 @@ void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t*
   });
 }
 
-void fill_async(Stream& stream, const Fill& fill) {
+// Memory that a graph uses may be gone by the time it is launched, which must not take the program with it.
+template <typename Request>
+OpRef make_checked_op(const OpPlace& place, const Request& request, void (*check)(const Request&, const Context&)) {
+  return make_work_op(place, request.bytes(), [request, check, context = place.context] {
+    try {
+      check(request, *context);
+    } catch (const Failure&) {
+      return context->record_outcome(exec::Outcome::illegal_address);
+    }
+    perform(request);
+  });
+}
+
+OpRef make_op(const OpPlace& place, const Copy& copy) { return make_checked_op(place, copy, check_copy); }
+OpRef make_op(const OpPlace& place, const Fill& fill) { return make_checked_op(place, fill, check_fill); }
+
+void check_copy(const Copy& copy, const Context& context) {
+  if (copy.bytes() != 0) check(copy, context.device());
+}
+
+void check_fill(const Fill& fill, const Context& context) {
   if (fill.bytes() == 0) return;
   require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the element's size");
   require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
           CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
   check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device,
-        memory::Access::read_write, stream.context().device());
+        memory::Access::read_write, context.device());
+}
+
+void fill_async(Stream& stream, const Fill& fill) {
+  if (fill.bytes() == 0) return;
+  check_fill(fill, stream.context());
+  if (stream.is_captured()) return capture_work(stream, FillWork{stream.context().shared_from_this(), fill});
   enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
 }
 

@@ -13,6 +13,7 @@
 #include "softgpu/memory/heap.hpp"
 #include "softgpu/runtime/config.hpp"
 #include "softgpu/runtime/current_pools.hpp"
+#include "softgpu/runtime/graph_memory.hpp"
 #include "softgpu/runtime/handles.hpp"
 #include "softgpu/runtime/host_functions.hpp"
 #include "softgpu/runtime/managed_memory.hpp"
@@ -26,6 +27,9 @@ class Context;
 class Device;
 class Event;
 class Function;
+class Graph;
+class GraphExec;
+class GraphNode;
 class Kernel;
 class Library;
 class Link;
@@ -33,6 +37,7 @@ class MemoryPool;
 class MipmappedArray;
 class Module;
 class Stream;
+class UserObject;
 
 struct Handles {
   HandleTable<CUcontext, Context> contexts;
@@ -47,6 +52,10 @@ struct Handles {
   HandleTable<CUlibrary, Library> libraries;
   HandleTable<CUkernel, Kernel> kernels;
   HandleTable<CUlinkState, Link> links;
+  HandleTable<CUgraph, Graph> graphs;
+  HandleTable<CUgraphNode, GraphNode> graph_nodes;
+  HandleTable<CUgraphExec, GraphExec> graph_execs;
+  HandleTable<CUuserObject, UserObject> user_objects;
 };
 
 class Driver {
@@ -77,6 +86,7 @@ class Driver {
 
   const std::shared_ptr<memory::Heap>& host_heap() const { return host_heap_; }
   CurrentPools& pools() { return pools_; }
+  GraphMemory& graph_memory() { return graph_memory_; }
 
  private:
   explicit Driver(Config config);
@@ -93,6 +103,7 @@ class Driver {
   const std::shared_ptr<jit::ObjectCache> object_cache_;
   std::shared_ptr<memory::Heap> host_heap_;
   CurrentPools pools_;
+  GraphMemory graph_memory_;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

@@ -68,12 +68,37 @@ Event::Point Event::point() const {
   return point_;
 }
 
-void Event::record(Stream& stream) {
+Event::Point Event::uncaptured_point() const {
+  Point here = point();
+  if (here.captured != nullptr)
+    here.captured->capture->refuse(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a captured stream");
+  return here;
+}
+
+void Event::set_point(Point point) {
+  const std::scoped_lock lock(lock_);
+  std::swap(point_, point);
+}
+
+Event::Point Event::new_point(const void* queue) const {
   const std::uint32_t ticket = shared_ != nullptr ? shared_->record() : 0;
   OpRef op(shared_ != nullptr ? static_cast<Op*>(new SharedMarkerOp(shared_, ticket)) : new MarkerOp);
-  stream.enqueue(*op);
-  const std::scoped_lock lock(lock_);
-  point_ = {std::move(op), &stream, ticket};
+  return {.op = std::move(op), .queue = queue, .ticket = ticket, .captured = nullptr};
+}
+
+void Event::record(Stream& stream) {
+  if (const auto capture = stream.capture())
+    return set_point({.op = {}, .captured = std::make_shared<Capture::Point>(capture->point(stream))});
+  stream.require_uncaptured();
+  Point here = new_point(&stream);
+  stream.enqueue(*here.op);
+  set_point(std::move(here));
+}
+
+OpRef Event::make_record_op(const void* queue) {
+  const Point here = new_point(queue);
+  set_point(here);
+  return here.op;
 }
 
 bool Event::recorded_elsewhere(const Point& here) const {
@@ -82,6 +107,11 @@ bool Event::recorded_elsewhere(const Point& here) const {
 
 void Event::make_wait(Stream& stream) const {
   const Point here = point();
+  if (here.captured != nullptr) return here.captured->capture->join(stream, here.captured->frontier);
+  if (const auto capture = stream.capture()) {
+    capture->require_valid();
+    capture->refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a captured stream can't wait for what is not captured");
+  }
   if (recorded_elsewhere(here)) {
     const OpRef wait(new RemoteWaitOp(shared_, shared_->last_recorded()));
     stream.enqueue(*wait);
@@ -93,14 +123,22 @@ void Event::make_wait(Stream& stream) const {
   stream.enqueue(*join, &*here.op);
 }
 
-bool Event::reached() const {
+OpRef Event::make_wait_op() const {
   const Point here = point();
+  if (recorded_elsewhere(here)) return OpRef(new RemoteWaitOp(shared_, shared_->last_recorded()));
+  OpRef join(new MarkerOp);
+  if (here.op) join->put_after(*here.op);
+  return join;
+}
+
+bool Event::reached() const {
+  const Point here = uncaptured_point();
   if (recorded_elsewhere(here)) return shared_->reached(shared_->last_recorded());
   return !here.op || here.op->done();
 }
 
 void Event::wait() const {
-  const Point here = point();
+  const Point here = uncaptured_point();
   if (recorded_elsewhere(here))
     shared_->wait(shared_->last_recorded());
   else if (here.op)

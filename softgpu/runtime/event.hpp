@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/op.hpp"
 
 namespace softgpu::runtime {
@@ -21,10 +22,17 @@ class Event {
   Event(std::shared_ptr<Context> context, unsigned flags, std::shared_ptr<InterprocessEvent> shared = nullptr)
       : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
+  // In a captured stream, a point of the capture.
   void record(Stream& stream);
-  // What later work of `stream` waits for, should the event be recorded and not reached yet.
+  // What later work of `stream` waits for, should the event be recorded and not reached yet. An event of a capture
+  // takes the stream into it.
   void make_wait(Stream& stream) const;
+  // For nodes of a graph: the event is recorded with this Op, and this Op waits for what is recorded now.
+  OpRef make_record_op(const void* queue);
+  OpRef make_wait_op() const;
 
+  // Throws CUDA_ERROR_CAPTURED_EVENT for one that was last recorded in a capture, and ends that. So do the next two.
+  void require_uncaptured() const { uncaptured_point(); }
   bool reached() const;  // an event that was never recorded counts as reached
   void wait() const;     // blocks the calling thread
 
@@ -38,10 +46,14 @@ class Event {
  private:
   struct Point {
     OpRef op;
-    const void* queue = nullptr;  // the stream it was recorded in, for threads that wait
-    std::uint32_t ticket = 0;     // of shared events
+    const void* queue = nullptr;                     // the stream it was recorded in, for threads that wait
+    std::uint32_t ticket = 0;                        // of shared events
+    std::shared_ptr<const Capture::Point> captured;  // instead of all that
   };
   Point point() const;
+  Point uncaptured_point() const;
+  Point new_point(const void* queue) const;
+  void set_point(Point point);
   bool recorded_elsewhere(const Point& here) const;  // after `here`, in another process
 
   const std::shared_ptr<Context> context_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
@@ -48,14 +49,14 @@ class KernelOp final : public Op {
 
 class HostFunctionOp final : public Op {
  public:
-  HostFunctionOp(std::shared_ptr<Context> context, std::function<void(CUresult)> function, bool even_after_error)
-      : context_(std::move(context)), function_(std::move(function)), even_after_error_(even_after_error) {}
+  HostFunctionOp(std::shared_ptr<Context> context, std::function<void(CUresult)> function, AfterError after_error)
+      : context_(std::move(context)), function_(std::move(function)), after_error_(after_error) {}
 
  protected:
   void run() override {
     Driver::get().host_functions().post([op = OpRef(this), this] {
       const CUresult error = context_->error();
-      if (error == CUDA_SUCCESS || even_after_error_) function_(error);
+      if (error == CUDA_SUCCESS || after_error_ == AfterError::called) function_(error);
       context_.reset();
       finish();
     });
@@ -64,7 +65,7 @@ class HostFunctionOp final : public Op {
  private:
   std::shared_ptr<Context> context_;
   const std::function<void(CUresult)> function_;
-  const bool even_after_error_;
+  const AfterError after_error_;
 };
 
 std::string text(abi::Dim3 dim) {
@@ -155,33 +156,63 @@ std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequ
   return arguments;
 }
 
-}  // namespace
-
-void launch(Function& function, Stream& stream, const LaunchRequest& request) {
-  const std::shared_ptr<Module> module = function.module();
+// The kernel's module, for the time of its use.
+std::shared_ptr<Module> check(const Function& function, const LaunchRequest& request) {
+  std::shared_ptr<Module> module = function.module();
   require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
-  require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
-          "the kernel and the stream are of different contexts");
   check_shape(function, request);
   if (request.cooperative) check_cooperative(function, *module, request);
+  return module;
+}
+
+}  // namespace
+
+KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request) {
+  KernelWork work{.function = function,
+                  .module = check(*function, request),
+                  .request = request,
+                  .arguments = copy_arguments(*function, request),
+                  .attributes = {request.attributes.begin(), request.attributes.end()}};
+  work.request.parameters = work.request.extra = nullptr;
+  work.request.attributes = {};
+  return work;
+}
+
+OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+              std::vector<std::byte> arguments, const void* queue) {
   exec::GridLaunch grid{.code = function.code(*module, request.block),
                         .grid = request.grid,
                         .block = request.block,
-                        .params = copy_arguments(function, request),
+                        .params = std::move(arguments),
                         .static_shared_bytes = function.facts().static_shared_bytes,
                         .dynamic_shared_bytes = request.dynamic_shared_bytes,
                         .kernel_name = function.facts().name,
                         .priority = request.priority,
                         .cooperative = request.cooperative,
                         .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
-                        .queue = &stream};
-  const OpRef op(new KernelOp(stream.context().shared_from_this(), module, std::move(grid)));
+                        .queue = queue};
+  return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
+}
+
+void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {
+  const std::shared_ptr<Module> module = check(*function, request);
+  require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
+          "the kernel and the stream are of different contexts");
+  if (stream.is_captured()) return capture_work(stream, make_kernel_work(function, request));
+  const OpRef op = make_op(*function, module, request, copy_arguments(*function, request), &stream);
   stream.enqueue(*op);
 }
 
-void launch_host_function(Stream& stream, std::function<void(CUresult)> function, bool even_after_error) {
-  const OpRef op(new HostFunctionOp(stream.context().shared_from_this(), std::move(function), even_after_error));
+void launch_host_function(Stream& stream, CUhostFn function, void* data) {
+  const HostWork work{function, data};
+  if (stream.is_captured()) return capture_work(stream, work);
+  const OpRef op = make_op(work, stream.place(), Priority::of_stream);
   stream.enqueue(*op);
+}
+
+OpRef make_host_function_op(std::shared_ptr<Context> context, std::function<void(CUresult)> function,
+                            AfterError after_error) {
+  return OpRef(new HostFunctionOp(std::move(context), std::move(function), after_error));
 }
 
 }  // namespace softgpu::runtime

@@ -7,10 +7,10 @@
 #include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
+#include "softgpu/runtime/op.hpp"
 
 namespace softgpu::runtime {
 
-class Context;
 class Stream;
 
 inline std::byte* to_pointer(CUdeviceptr pointer) { return reinterpret_cast<std::byte*>(pointer); }
@@ -76,5 +76,11 @@ struct Fill {
   std::size_t bytes() const { return width * height * element_bytes; }
 };
 void fill_async(Stream& stream, const Fill& fill);
+
+// For nodes of graphs: throw what is wrong with a request, and make the Op that does it once.
+void check_copy(const Copy& copy, const Context& context);
+void check_fill(const Fill& fill, const Context& context);
+OpRef make_op(const OpPlace& place, const Copy& copy);
+OpRef make_op(const OpPlace& place, const Fill& fill);
 
 }  // namespace softgpu::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
@@ -147,8 +148,29 @@ CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
   return it != device_access_.end() ? it->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
+namespace {
+
+CUdeviceptr allocate_in_graph(const MemoryPool& pool, std::size_t bytes, Stream& stream) {
+  CUmemPoolProps properties{};
+  properties.allocType = pool.type();
+  properties.location = pool.location();
+  auto allocation = Driver::get().graph_memory().reserve(properties, {}, bytes);
+  const CUdeviceptr address = allocation->address();
+  capture_work(stream, AllocateWork{std::move(allocation)});
+  return address;
+}
+
+void free_in_graph(CUdeviceptr pointer, Stream& stream) {
+  const auto capture = stream.capture();
+  capture_work(stream, make_free_work(pointer, *capture->graph()));
+}
+
+}  // namespace
+
 CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) {
   require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
+  if (stream.is_captured()) return allocate_in_graph(pool, bytes, stream);
+  stream.require_uncaptured();
   bytes = std::max<std::size_t>(bytes, 1);
   StreamClient client(stream);
   std::byte* base = with_reclaiming([&] { return pool.allocate(bytes, client); });
@@ -171,6 +193,9 @@ CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) 
 }
 
 void free_async(CUdeviceptr pointer, Stream& stream) {
+  if (stream.is_captured()) return free_in_graph(pointer, stream);
+  stream.require_uncaptured();
+  if (Driver::get().graph_memory().free(pointer, &stream)) return;
   auto& allocations = Driver::get().allocations();
   std::optional<memory::Allocation> allocation = allocations.find_base(to_pointer(pointer));
   require(
@@ -194,7 +219,9 @@ void trim_pools() {
 }
 
 void reclaim_pool_memory() {
-  for (const auto& pool : Driver::get().handles().pools.all()) pool->trim(0);
+  Driver& driver = Driver::get();
+  for (const auto& pool : driver.handles().pools.all()) pool->trim(0);
+  for (int device = 0; device < driver.device_count(); ++device) driver.graph_memory().trim(device);
 }
 
 std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,15 @@
 
 namespace softgpu::runtime {
 
+class Context;
 class Op;
+
+// Where an Op belongs.
+struct OpPlace {
+  std::shared_ptr<Context> context;  // whose failure passes it over
+  const void* queue = nullptr;       // the stream, for threads that wait for one
+  int priority = 0;
+};
 
 // Shares an Op.
 class OpRef {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/waiting.hpp"
 
@@ -24,37 +25,63 @@ Stream::Stream(Context& context, StreamKind kind, int priority)
   context_.streams().add(*this);
 }
 
-Stream::~Stream() { context_.streams().remove(*this); }
+Stream::~Stream() {
+  if (const auto captured = capture()) captured->forget(*this);
+  context_.streams().remove(*this);
+}
 
 // No two Ops can end up waiting for each other: an Op collects what it is after before it can be seen by others.
-std::uint64_t Stream::enqueue(Op& op, Op* also_after) {
-  const OpRef keep(&op);
+std::uint64_t Stream::enqueue(Op& first, Op& last, Op* also_after) {
+  const OpRef keep_first(&first), keep_last(&last);
+  require_uncaptured();
   std::uint64_t position;
   {
     const std::scoped_lock lock(enqueue_);
     position = position_.load(std::memory_order_relaxed) + 1;
     if (also_after != nullptr) {
-      op.put_after(*also_after);
+      first.put_after(*also_after);
       if (const StreamOrder* order = also_after->order()) order_.add(*order);
     }
-    if (const OpRef last = tail()) op.put_after(*last);
+    if (const OpRef before = tail()) first.put_after(*before);
     if (kind_ == StreamKind::legacy)
       context_.streams().for_each_blocking_tail([&](Op& other, std::uint64_t stream, std::uint64_t at) {
-        op.put_after(other);
+        first.put_after(other);
         order_.add(stream, at);
       });
     else if (kind_ == StreamKind::blocking)
-      if (const OpRef last = context_.legacy_stream().tail()) op.put_after(*last);
-    if (StreamOrder* order = op.order()) {
+      if (const OpRef before = context_.legacy_stream().tail()) first.put_after(*before);
+    if (StreamOrder* order = last.order()) {
       *order = order_;
       order->add(id_, position);
     }
     const std::scoped_lock tail_lock(tail_lock_);
-    tail_ = keep;
+    tail_ = keep_last;
     position_.store(position, std::memory_order_release);
   }
-  op.submit();
+  first.submit();
   return position;
+}
+
+OpPlace Stream::place() const { return {context_.shared_from_this(), this, priority()}; }
+
+std::shared_ptr<Capture> Stream::capture() const {
+  if (!is_captured()) return nullptr;
+  const std::scoped_lock lock(tail_lock_);
+  return capture_;
+}
+
+void Stream::set_capture(std::shared_ptr<Capture> capture) {
+  const std::scoped_lock lock(tail_lock_);
+  is_captured_.store(capture != nullptr, std::memory_order_release);
+  capture_ = std::move(capture);
+}
+
+void Stream::require_uncaptured() {
+  if (const auto captured = capture()) {
+    captured->require_valid();
+    captured->refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "this can't be done with a stream that is being captured");
+  }
+  if (kind_ == StreamKind::legacy) require_no_blocking_capture(context_, Conflict::ends_capture);
 }
 
 void Stream::follow(Op& done) {
@@ -89,6 +116,7 @@ bool Stream::idle() const {
 }
 
 void Stream::wait_idle() {
+  require_uncaptured();
   if (idle()) return;
   if (kind_ != StreamKind::legacy) {
     wait_for(tail()->done_flag(), this);

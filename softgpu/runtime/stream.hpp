@@ -11,6 +11,7 @@
 
 namespace softgpu::runtime {
 
+class Capture;
 class Context;
 
 // How a stream is ordered against the legacy default stream of its context.
@@ -32,7 +33,11 @@ class Stream {
 
   // Puts the Op behind all that the stream holds (and, for blocking ones, the legacy stream) and submits it.
   // `also_after` may be null. Returns its position: operations are counted from 1.
-  std::uint64_t enqueue(Op& op, Op* also_after = nullptr);
+  // Throws while the stream is captured: what can be captured has become a node before it gets here.
+  std::uint64_t enqueue(Op& op, Op* also_after = nullptr) { return enqueue(op, op, also_after); }
+  // The same for Ops that are linked among each other: all come after `first` and before `last`, and all but `first`
+  // are submitted.
+  std::uint64_t enqueue(Op& first, Op& last, Op* also_after);
   // Notes that what comes next is after that Op, which is done.
   void follow(Op& done);
 
@@ -41,10 +46,15 @@ class Stream {
   // Whether what it is given next is ordered after that operation of another stream. False when that is not known.
   bool comes_after(std::uint64_t stream, std::uint64_t position) const;
 
+  // Whether its operations become nodes of a graph instead of being done.
+  bool is_captured() const { return is_captured_.load(std::memory_order_acquire); }
+  std::shared_ptr<Capture> capture() const;  // null: none
+  void set_capture(std::shared_ptr<Capture> capture);
+
   // The last Op, or null when there was none.
   OpRef tail() const;
   bool idle() const;
-  // Blocks until everything that was enqueued before the call is done.
+  // Blocks until everything that was enqueued before the call is done. Throws while it is captured.
   void wait_idle();
 
   Context& context() const { return context_; }
@@ -52,6 +62,10 @@ class Stream {
   int priority() const { return attributes_.priority(); }
   StreamAttributes& attributes() { return attributes_; }
   std::uint64_t id() const { return id_; }
+  // Where its operations belong.
+  OpPlace place() const;
+  // Throws, and ends the capture, when the stream's work can't be added to or looked at because of one.
+  void require_uncaptured();
 
  private:
   Context& context_;
@@ -64,6 +78,8 @@ class Stream {
   StreamOrder order_;           // under enqueue_
   mutable SpinLock tail_lock_;  // a leaf: others read our tail while they hold their own enqueue_
   OpRef tail_;
+  std::shared_ptr<Capture> capture_;  // under tail_lock_
+  std::atomic<bool> is_captured_{false};
 };
 
 }  // namespace softgpu::runtime

@@ -1,5 +1,6 @@
 #include "softgpu/runtime/stream_memory.hpp"
 
+#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/memory_operations.hpp"
 #include "softgpu/runtime/stream_work.hpp"
 
@@ -34,29 +35,35 @@ void perform(const MemoryOperation& write) {
   Driver::get().value_waits().look();
 }
 
-class ValueWaitOp final : public Op {
+class MemoryOperationsOp final : public Op {
  public:
-  ValueWaitOp(std::shared_ptr<Context> context, const MemoryOperation& wait)
-      : context_(std::move(context)), wait_(wait) {}
+  MemoryOperationsOp(std::shared_ptr<Context> context, std::vector<MemoryOperation> operations)
+      : context_(std::move(context)), operations_(std::move(operations)) {}
 
  protected:
-  // A context that has failed or is torn down waits for nothing.
   void run() override {
-    const auto over = [this] {
-      return context_->error() != CUDA_SUCCESS || context_->cancel_flag()->load() || holds(wait_);
-    };
-    if (over()) return complete();
-    Driver::get().value_waits().add(over, [op = OpRef(this), this] { complete(); });
-  }
-
- private:
-  void complete() {
+    for (; next_ < operations_.size() && !is_over(); ++next_) {
+      const MemoryOperation& operation = operations_[next_];
+      if (operation.kind == Kind::write) perform(operation);
+      // Everything in a stream sees what came before it, so that a barrier has nothing to do.
+      if (operation.kind == Kind::wait && !holds(operation)) return wait(operation);
+    }
     context_.reset();
     finish();
   }
 
+ private:
+  // A context that has failed or is torn down waits for nothing.
+  bool is_over() const { return context_->error() != CUDA_SUCCESS || context_->cancel_flag()->load(); }
+
+  void wait(const MemoryOperation& operation) {
+    Driver::get().value_waits().add([&operation, this] { return is_over() || holds(operation); },
+                                    [op = OpRef(this), this] { run(); });
+  }
+
   std::shared_ptr<Context> context_;
-  const MemoryOperation wait_;
+  const std::vector<MemoryOperation> operations_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace
@@ -78,14 +85,14 @@ void check(const MemoryOperation& operation) {
           "the address is not one of memory that devices can use");
 }
 
-void enqueue(Stream& stream, const MemoryOperation& operation) {
-  OpRef op;
-  switch (operation.kind) {
-    case Kind::wait: op = OpRef(new ValueWaitOp(stream.context().shared_from_this(), operation)); break;
-    case Kind::write: enqueue_work(stream, operation.bytes, [operation] { perform(operation); }); return;
-    // Everything in a stream sees what came before it.
-    case Kind::barrier: op = OpRef(new MarkerOp); break;
-  }
+OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations) {
+  return OpRef(new MemoryOperationsOp(place.context, std::move(operations)));
+}
+
+void enqueue(Stream& stream, std::vector<MemoryOperation> operations) {
+  if (stream.is_captured())
+    return capture_work(stream, MemoryOperationsWork{stream.context().shared_from_this(), std::move(operations)});
+  const OpRef op = make_op(stream.place(), std::move(operations));
   stream.enqueue(*op);
 }
 

@@ -4,6 +4,9 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <vector>
+
+#include "softgpu/runtime/op.hpp"
 
 namespace softgpu::runtime {
 
@@ -21,6 +24,8 @@ struct MemoryOperation {
 
 // Throws CUDA_ERROR_INVALID_VALUE for addresses that are not a device's to use, and for unknown flags.
 void check(const MemoryOperation& operation);
-void enqueue(Stream& stream, const MemoryOperation& operation);
+// All of them, one after the other.
+void enqueue(Stream& stream, std::vector<MemoryOperation> operations);
+OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations);
 
 }  // namespace softgpu::runtime

@@ -20,16 +20,12 @@ inline constexpr std::size_t kInlineBytes = 64 * 1024;
 template <typename Work>
 class WorkOp final : public Op {
  public:
-  WorkOp(Stream& stream, std::size_t bytes, Work work)
-      : context_(stream.context().shared_from_this()),
-        queue_(&stream),
-        priority_(stream.priority()),
-        small_(bytes <= kInlineBytes),
-        work_(std::move(work)) {}
+  WorkOp(OpPlace place, std::size_t bytes, Work work)
+      : place_(std::move(place)), small_(bytes <= kInlineBytes), work_(std::move(work)) {}
 
  protected:
   void run() override {
-    if (small_ || context_->error() != CUDA_SUCCESS) {
+    if (small_ || place_.context->error() != CUDA_SUCCESS) {
       complete();
       return;
     }
@@ -37,27 +33,31 @@ class WorkOp final : public Op {
       const InsidePool inside;
       complete();
     };
-    Driver::get().pool().post({.run = in_pool, .priority = priority_, .queue = queue_});
+    Driver::get().pool().post({.run = in_pool, .priority = place_.priority, .queue = place_.queue});
   }
 
  private:
   void complete() {
-    if (context_->error() == CUDA_SUCCESS) work_();
-    context_.reset();
+    if (place_.context->error() == CUDA_SUCCESS) work_();
+    place_.context.reset();
     finish();
   }
 
-  std::shared_ptr<Context> context_;
-  const void* const queue_;
-  const int priority_;
+  OpPlace place_;
   const bool small_;
   Work work_;
 };
 
-// Does `work` in the stream's order. `bytes` is how much it touches.
+// `bytes` is how much the work touches.
+template <typename Work>
+OpRef make_work_op(OpPlace place, std::size_t bytes, Work work) {
+  return OpRef(new WorkOp<Work>(std::move(place), bytes, std::move(work)));
+}
+
+// Does `work` in the stream's order.
 template <typename Work>
 void enqueue_work(Stream& stream, std::size_t bytes, Work work) {
-  const OpRef op(new WorkOp<Work>(stream, bytes, std::move(work)));
+  const OpRef op = make_work_op(stream.place(), bytes, std::move(work));
   stream.enqueue(*op);
 }
 

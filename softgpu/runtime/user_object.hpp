@@ -1,0 +1,49 @@
+// What a program hands over to graphs: CUuserObject.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+
+namespace softgpu::runtime {
+
+// Counted by the program's own references; the function is called when the last one goes. Thread-safe.
+class UserObject : public std::enable_shared_from_this<UserObject> {
+ public:
+  UserObject(void* data, CUhostFn destroy, unsigned references)
+      : data_(data), destroy_(destroy), references_(references) {}
+
+  void retain(unsigned count) { references_ += count; }
+  // Throws CUDA_ERROR_INVALID_VALUE when there are fewer.
+  void release(unsigned count);
+
+  void set_handle(CUuserObject handle) { handle_ = handle; }
+
+ private:
+  void* const data_;
+  const CUhostFn destroy_;
+  std::atomic<unsigned> references_;
+  CUuserObject handle_ = nullptr;
+};
+
+// The references that a graph has.
+class UserObjects {
+ public:
+  UserObjects() = default;
+  UserObjects(const UserObjects& other);
+  UserObjects& operator=(UserObjects other);
+  ~UserObjects();
+
+  // Takes over references that somebody has.
+  void adopt(const std::shared_ptr<UserObject>& object, unsigned count) { counts_[object] += count; }
+  // Throws CUDA_ERROR_INVALID_VALUE when it has fewer.
+  void release(const std::shared_ptr<UserObject>& object, unsigned count);
+  void swap(UserObjects& other) noexcept { counts_.swap(other.counts_); }
+
+ private:
+  std::map<std::shared_ptr<UserObject>, unsigned> counts_;
+};
+
+}  // namespace softgpu::runtime
