@@ -146,13 +146,13 @@ void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
   sampler.max_anisotropy = std::clamp(sampling.maxAnisotropy, 1u, 16u);
 
   const texture::TexelFormat format = texture.image.format;
-  texture.read = texture::texel_reader(format, reading(sampling.flags));
+  texture.reader = texture::texel_reader(format, reading(sampling.flags));
   const bool blends =
       sampler.filter == Filter::linear || (texture.image.level_count > 1 && sampler.mipmap_filter == Filter::linear);
-  require(!blends || texture.is_linear_memory || texture::reads_as_float(format.type, reading(sampling.flags)),
-          CUDA_ERROR_INVALID_VALUE, "only textures that read as floats can be filtered");
+  require(!blends || texture.is_linear_memory || texture.reader.blend != nullptr, CUDA_ERROR_INVALID_VALUE,
+          "only textures that read as floats can be filtered");
   const std::byte nothing[16]{};
-  sampler.border = texture.read(nothing);
+  sampler.border = texture.reader.read(nothing);
   for (std::size_t k = 0; k < format.channels; ++k)
     sampler.border[k] = std::bit_cast<std::uint32_t>(sampling.borderColor[k]);
 }

@@ -64,17 +64,22 @@ Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned
   return {only, only, 0};
 }
 
-Words texel(const Texture& texture, const Level& level, std::int32_t x, std::int32_t y, std::int32_t z) {
-  if ((x | y | z) < 0) return texture.sampler.border;
-  return texture.read(level.row(static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z)) +
-                      static_cast<std::size_t>(x) * texture.image.format.bytes());
+// Null outside.
+const std::byte* texel_at(const Texture& texture, const Level& level, std::int32_t x, std::int32_t y, std::int32_t z) {
+  if ((x | y | z) < 0) return nullptr;
+  return level.row(static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z)) +
+         static_cast<std::size_t>(x) * texture.reader.bytes;
 }
 
-// A weighted sum of texels.
-class Blend {
+Words read(const Texture& texture, const std::byte* texel) {
+  return texel != nullptr ? texture.reader.read(texel) : texture.sampler.border;
+}
+
+// A weighted sum of samples.
+class Sum {
  public:
-  void add(const Words& texel, float weight) {
-    for (std::size_t k = 0; k < 4; ++k) sum_[k] += weight * std::bit_cast<float>(texel[k]);
+  void add(const Words& sample, float weight) {
+    for (std::size_t k = 0; k < 4; ++k) sum_[k] += weight * std::bit_cast<float>(sample[k]);
   }
   Words words() const { return std::bit_cast<Words>(sum_); }
 
@@ -82,19 +87,24 @@ class Blend {
   std::array<float, 4> sum_{};
 };
 
-// `texel_at(x, y, z)` for every corner with a weight.
-template <typename TexelAt>
-Words blend(const Span& x, const Span& y, const Span& z, TexelAt&& texel_at) {
-  if (x.share == 0 && y.share == 0 && z.share == 0) return texel_at(x.first, y.first, z.first);
-  Blend result;
-  for (unsigned corner = 0; corner < 8; ++corner) {
-    const bool right = corner & 1, down = corner & 2, back = corner & 4;
-    const float weight =
-        (right ? x.share : 1 - x.share) * (down ? y.share : 1 - y.share) * (back ? z.share : 1 - z.share);
-    if (weight != 0)
-      result.add(texel_at(right ? x.second : x.first, down ? y.second : y.first, back ? z.second : z.first), weight);
-  }
-  return result.words();
+// The corners of a span with their weights; `visit(index, weight)` for those that have any.
+template <typename Visit>
+void each(const Span& span, float weight, Visit&& visit) {
+  if (span.share != 1) visit(span.first, weight * (1 - span.share));
+  if (span.share != 0) visit(span.second, weight * span.share);
+}
+
+// Blends the texels that `texel_of(x, y, z)` finds at the corners.
+template <typename TexelOf>
+Words blend(const Texture& texture, const Span& x, const Span& y, const Span& z, TexelOf&& texel_of) {
+  if (x.share == 0 && y.share == 0 && z.share == 0) return read(texture, texel_of(x.first, y.first, z.first));
+  Corners corners;
+  each(z, 1, [&](std::int32_t k, float of_slice) {
+    each(y, of_slice, [&](std::int32_t j, float of_row) {
+      each(x, of_row, [&](std::int32_t i, float weight) { corners.add(texel_of(i, j, k), weight); });
+    });
+  });
+  return texture.reader.blend(corners, texture.sampler.border);
 }
 
 std::int32_t layer_of(const Image& image, std::uint32_t layer) {
@@ -102,8 +112,8 @@ std::int32_t layer_of(const Image& image, std::uint32_t layer) {
 }
 
 // A texel of a face whose indices may be outside it, on the face that follows there.
-Words texel_around(const Texture& texture, const Level& level, std::int32_t first_slice, std::uint32_t face,
-                   std::int32_t x, std::int32_t y) {
+const std::byte* texel_around(const Texture& texture, const Level& level, std::int32_t first_slice, std::uint32_t face,
+                              std::int32_t x, std::int32_t y) {
   const auto size = static_cast<std::int32_t>(level.width);
   if (x < 0 || y < 0 || x >= size || y >= size) {
     const auto centre = [&](std::int32_t i) { return (2 * static_cast<float>(i) + 1) / static_cast<float>(size) - 1; };
@@ -116,7 +126,7 @@ Words texel_around(const Texture& texture, const Level& level, std::int32_t firs
     x = index(point.s);
     y = index(point.t);
   }
-  return texel(texture, level, x, y, first_slice + static_cast<std::int32_t>(face));
+  return texel_at(texture, level, x, y, first_slice + static_cast<std::int32_t>(face));
 }
 
 Words sample_cube(const Texture& texture, const Level& level, const Position& at) {
@@ -130,16 +140,17 @@ Words sample_cube(const Texture& texture, const Level& level, const Position& at
   const float x = texels(point.s), y = texels(point.t);
   if (texture.sampler.filter == Filter::point) {
     const auto index = [&](float value) { return settle(floor_to_int(value), level.width, AddressMode::clamp); };
-    return texel(texture, level, index(x), index(y), first_slice + static_cast<std::int32_t>(face));
+    return read(texture, texel_at(texture, level, index(x), index(y), first_slice + static_cast<std::int32_t>(face)));
   }
   if (!texture.sampler.seamless_cube)
-    return blend(blended_span(x, level.width, AddressMode::clamp), blended_span(y, level.width, AddressMode::clamp), {},
+    return blend(texture, blended_span(x, level.width, AddressMode::clamp),
+                 blended_span(y, level.width, AddressMode::clamp), {},
                  [&](std::int32_t i, std::int32_t j, std::int32_t) {
-                   return texel(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
+                   return texel_at(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
                  });
   // Spans of a row so long that no index is outside it: texel 1 is the face's texel 0.
   const auto around = [&](float value) { return blended_span(value + 1, level.width + 3, AddressMode::clamp); };
-  return blend(around(x), around(y), {}, [&](std::int32_t i, std::int32_t j, std::int32_t) {
+  return blend(texture, around(x), around(y), {}, [&](std::int32_t i, std::int32_t j, std::int32_t) {
     return texel_around(texture, level, first_slice, face, i - 1, j - 1);
   });
 }
@@ -151,7 +162,8 @@ Words sample_level(const Texture& texture, const Level& level, Geometry geometry
   const Span y = geometry == Geometry::line ? Span{} : span(sampler, at.y, level.height, 1);
   Span z{layer_of(texture.image, at.layer), 0, 0};
   if (geometry == Geometry::volume && texture.image.layers() == 1) z = span(sampler, at.z, level.slices, 2);
-  return blend(x, y, z, [&](std::int32_t i, std::int32_t j, std::int32_t k) { return texel(texture, level, i, j, k); });
+  return blend(texture, x, y, z,
+               [&](std::int32_t i, std::int32_t j, std::int32_t k) { return texel_at(texture, level, i, j, k); });
 }
 
 Words sample_between_levels(const Texture& texture, Geometry geometry, const Position& at, float detail) {
@@ -165,7 +177,7 @@ Words sample_between_levels(const Texture& texture, Geometry geometry, const Pos
   const std::int32_t first = fixed >> kWeightBits;
   const float share = static_cast<float>(fixed & (kWeightOne - 1)) / kWeightOne;
   if (share == 0) return of_level(first);
-  Blend result;
+  Sum result;
   result.add(of_level(first), 1 - share);
   result.add(of_level(first + 1), share);
   return result.words();
@@ -220,7 +232,7 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, cons
         std::fmin(std::ceil(longer / std::fmax(shorter, 1.0f)), static_cast<float>(texture.sampler.max_anisotropy));
   const float level = std::log2(longer / samples);
   if (samples == 1) return sample(texture, geometry, at, level);
-  Blend result;
+  Sum result;
   for (float k = 0; k < samples; ++k) {
     const float distance = (k + 0.5f) / samples - 0.5f;
     result.add(sample(texture, geometry, moved(at, x > y ? gradients.dx : gradients.dy, distance), level), 1 / samples);
@@ -234,7 +246,7 @@ Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std
   const Level& level = image.levels[static_cast<std::size_t>(std::clamp(level_index, 0, last))];
   if (texture.is_linear_memory) {
     if (at.x < 0 || static_cast<std::uint32_t>(at.x) >= level.width) return {};
-    return texel(texture, level, at.x, 0, 0);
+    return read(texture, texel_at(texture, level, at.x, 0, 0));
   }
   const auto index = [&](std::int32_t i, std::uint32_t size, unsigned axis) {
     const bool border = texture.sampler.address[axis] == AddressMode::border;
@@ -243,7 +255,7 @@ Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std
   const std::int32_t y = geometry == Geometry::line ? 0 : index(at.y, level.height, 1);
   const bool volume = geometry == Geometry::volume && image.layers() == 1;
   const std::int32_t z = volume ? index(at.z, level.slices, 2) : layer_of(image, at.layer);
-  return texel(texture, level, index(at.x, level.width, 0), y, z);
+  return read(texture, texel_at(texture, level, index(at.x, level.width, 0), y, z));
 }
 
 Words gather(const Texture& texture, const Position& at, unsigned channel) {
@@ -255,7 +267,9 @@ Words gather(const Texture& texture, const Position& at, unsigned channel) {
   };
   const Span x = pair(at.x, level.width, 0), y = pair(at.y, level.height, 1);
   const std::int32_t z = layer_of(texture.image, at.layer);
-  const auto of = [&](std::int32_t i, std::int32_t j) { return texel(texture, level, i, j, z)[channel & 3]; };
+  const auto of = [&](std::int32_t i, std::int32_t j) {
+    return read(texture, texel_at(texture, level, i, j, z))[channel & 3];
+  };
   return {of(x.first, y.second), of(x.second, y.second), of(x.second, y.first), of(x.first, y.first)};
 }
 

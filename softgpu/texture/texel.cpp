@@ -9,6 +9,8 @@
 namespace softgpu::texture {
 namespace {
 
+constexpr std::array<std::byte, 16> kNoTexel{};
+
 std::uint32_t word(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 // What each kind of channel becomes. `Stored` is its form in memory, `kOne` what a missing fourth channel reads.
@@ -63,20 +65,49 @@ struct Float : AsFloat {
 };
 
 template <typename Channel, unsigned kChannels>
-Words read_texel(const std::byte* texel) {
+std::array<typename Channel::Stored, kChannels> load(const std::byte* texel) {
   std::array<typename Channel::Stored, kChannels> stored;
   std::memcpy(stored.data(), texel, sizeof stored);
+  return stored;
+}
+
+template <typename Channel, unsigned kChannels>
+Words read_texel(const std::byte* texel) {
+  const auto stored = load<Channel, kChannels>(texel);
   Words words = {0, 0, 0, Channel::kOne};
   for (unsigned k = 0; k < kChannels; ++k) words[k] = Channel::read(stored[k], k);
   return words;
 }
 
-template <typename Channel>
-ReadTexel reader(unsigned channels) {
-  return channels == 1 ? read_texel<Channel, 1> : channels == 2 ? read_texel<Channel, 2> : read_texel<Channel, 4>;
+template <typename Channel, unsigned kChannels>
+Words blend_texels(const Corners& corners, const Words& border) {
+  std::array<float, kChannels> sum{};
+  for (unsigned corner = 0; corner < corners.count; ++corner) {
+    const std::byte* texel = corners.texels[corner];
+    const auto stored = load<Channel, kChannels>(texel != nullptr ? texel : kNoTexel.data());
+    for (unsigned k = 0; k < kChannels; ++k) {
+      const std::uint32_t value = texel != nullptr ? Channel::read(stored[k], k) : border[k];
+      sum[k] += corners.weights[corner] * std::bit_cast<float>(value);
+    }
+  }
+  Words words = {0, 0, 0, Channel::kOne};
+  for (unsigned k = 0; k < kChannels; ++k) words[k] = word(sum[k]);
+  return words;
 }
 
-using ReaderOfChannels = ReadTexel (*)(unsigned channels);
+template <typename Channel, unsigned kChannels>
+TexelReader reader_of() {
+  TexelReader reader{kChannels * sizeof(typename Channel::Stored), read_texel<Channel, kChannels>, nullptr};
+  if constexpr (std::is_base_of_v<AsFloat, Channel>) reader.blend = blend_texels<Channel, kChannels>;
+  return reader;
+}
+
+template <typename Channel>
+TexelReader reader(unsigned channels) {
+  return channels == 1 ? reader_of<Channel, 1>() : channels == 2 ? reader_of<Channel, 2>() : reader_of<Channel, 4>();
+}
+
+using ReaderOfChannels = TexelReader (*)(unsigned channels);
 
 struct Readers {
   ReaderOfChannels element, normalized, srgb;
@@ -100,7 +131,7 @@ constexpr std::array<Readers, 12> kReaders = {{
 
 }  // namespace
 
-ReadTexel texel_reader(TexelFormat format, Reading reading) {
+TexelReader texel_reader(TexelFormat format, Reading reading) {
   const Readers& readers = kReaders[static_cast<std::size_t>(format.type)];
   const ReaderOfChannels chosen = reading == Reading::element      ? readers.element
                                   : reading == Reading::normalized ? readers.normalized

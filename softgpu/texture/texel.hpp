@@ -13,9 +13,6 @@ constexpr unsigned channel_bytes(ChannelType type) {
   constexpr std::array<std::uint8_t, 12> kBytes = {1, 2, 4, 1, 2, 4, 2, 4, 1, 2, 1, 2};
   return kBytes[static_cast<std::size_t>(type)];
 }
-// Channels that hold an integer by themselves: as floats they are read only where a texture asks for it.
-constexpr bool is_integer(ChannelType type) { return type <= ChannelType::s32; }
-
 struct TexelFormat {
   ChannelType type = ChannelType::u8;
   std::uint8_t channels = 1;  // 1, 2 or 4
@@ -26,7 +23,25 @@ struct TexelFormat {
 
 // Four 32-bit registers' worth, integers or the bits of floats. Channels that the format lacks read 0, the fourth 1.
 using Words = std::array<std::uint32_t, 4>;
-using ReadTexel = Words (*)(const std::byte* texel);
+
+// The texels that a filter blends, with weights that add up to 1.
+struct Corners {
+  std::array<const std::byte*, 8> texels;  // null: outside, where the border's colour is
+  std::array<float, 8> weights;
+  unsigned count = 0;
+
+  void add(const std::byte* texel, float weight) {
+    texels[count] = texel;
+    weights[count++] = weight;
+  }
+};
+
+// The functions for one kind of texel, chosen once for a texture, so that reading never looks at the format.
+struct TexelReader {
+  unsigned bytes = 0;
+  Words (*read)(const std::byte* texel) = nullptr;
+  Words (*blend)(const Corners& corners, const Words& border) = nullptr;  // null for what reads as integers
+};
 
 // How a texture's channels arrive in registers.
 enum class Reading : std::uint8_t {
@@ -34,12 +49,7 @@ enum class Reading : std::uint8_t {
   normalized,  // 8-bit and 16-bit integers as floats from 0 (or -1) to 1
   srgb,        // 8-bit unsigned ones as linear light; the fourth channel is linear already
 };
-ReadTexel texel_reader(TexelFormat format, Reading reading);
-
-// Whether that gives floats, which is what can be filtered.
-constexpr bool reads_as_float(ChannelType type, Reading reading) {
-  return !is_integer(type) || (reading != Reading::element && channel_bytes(type) < 4);
-}
+TexelReader texel_reader(TexelFormat format, Reading reading);
 
 float half_to_float(std::uint16_t bits);
 

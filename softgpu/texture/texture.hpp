@@ -26,7 +26,7 @@ struct Texture {
 
   Image image;
   Sampler sampler;
-  ReadTexel read = nullptr;
+  TexelReader reader;
   bool is_linear_memory = false;  // has neither filter nor address mode: beyond its end it reads 0
 };
 

@@ -72,6 +72,52 @@ TEST_F(Surface, ClampsOrLeavesOutWhatIsOutside) {
   EXPECT_EQ(read_array<std::uint32_t>(array.get(), 4, 4, 1), values);
 }
 
+TEST_F(Surface, MovesElementsOfAnySize) {
+  const TestArray array(array_descriptor(64, 1, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_SURFACE_LDST));
+  fill_array(array.get(), 64, 1, 1, std::vector<std::uint8_t>(64));
+  const TestSurface surface(array.get());
+  run_on_lanes("cvt.u16.u32 %s0, %r1; sust.b.2d.b8.trap [%h, {%r0, 0}], {%s0};", surface.get(), {{0, 0x12345678}});
+  run_on_lanes("cvt.u16.u32 %s0, %r1; sust.b.2d.v2.b16.trap [%h, {%r0, 0}], {%s0, %s0};", surface.get(), {{4, 0x9abc}});
+  run_on_lanes("mov.b64 %d4, {%r1, %r2}; sust.b.2d.v2.b64.trap [%h, {%r0, 0}], {%d4, %d4};", surface.get(),
+               {{16, 1, 2}});
+  const auto values = read_array<std::uint8_t>(array.get(), 64, 1, 1);
+  EXPECT_EQ(values[0], 0x78);
+  EXPECT_EQ(values[1], 0);
+  EXPECT_EQ((std::vector<std::uint8_t>{values.begin() + 4, values.begin() + 9}),
+            (std::vector<std::uint8_t>{0xbc, 0x9a, 0xbc, 0x9a, 0}));
+  for (std::size_t i = 16; i < 32; ++i) EXPECT_EQ(values[i], i % 8 == 0 ? 1 : i % 8 == 4 ? 2 : 0) << i;
+  EXPECT_EQ(run_on_lanes("suld.b.2d.b8.trap {%s0}, [%h, {%r0, 0}]; cvt.u32.u16 %r4, %s0;", surface.get(), {{5}})[0][0],
+            0x9au);
+  EXPECT_EQ(run_on_lanes("suld.b.2d.v2.b64.trap {%d4, %d5}, [%h, {%r0, 0}]; mov.b64 {%r4, %r5}, %d5;", surface.get(),
+                         {{16}})[0],
+            (Lanes{1, 2, 0, 0}));
+}
+
+// Leaves its context unusable.
+class AbusedSurface : public Surface {
+  void TearDown() override {}
+};
+
+TEST_F(AbusedSurface, DISABLED_AccessedOutside) {
+  const TestArray array = surface_array(4, 4, 0);
+  const TestSurface surface(array.get());
+  const DeviceMemory memory(16);
+  const TestModule module(R"(.version 7.1
+.target sm_75
+.address_size 64
+.visible .entry outside(.param .u64 surface) {
+  .reg .b64 %h;
+  ld.param.u64 %h, [surface];
+  sust.b.2d.b32.trap [%h, {16, 0}], {0};
+  ret;
+})");
+  EXPECT_SUCCESS(launch(module.function("outside"), 1, 1, nullptr, surface.get()));
+  EXPECT_NE(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  EXPECT_NE(CU(cuMemsetD8)(memory.get(), 0, 16), CUDA_SUCCESS);
+}
+
+TEST_F(Surface, EndsTheKernelThatLeavesIt) { EXPECT_EQ(run_in_child("AbusedSurface.DISABLED_AccessedOutside"), 0); }
+
 TEST_F(Surface, NeedsAnArrayMadeForIt) {
   const TestArray array(array_descriptor(8, 8, 0, CU_AD_FORMAT_FLOAT));
   const CUDA_RESOURCE_DESC resource = resource_of(array.get());

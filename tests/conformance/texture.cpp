@@ -4,7 +4,7 @@ namespace conformance {
 namespace {
 
 constexpr const char* kHead = R"(
-.version 7.0
+.version 7.1
 .target sm_75
 .address_size 64
 .visible .entry on_lanes(.param .u64 handle, .param .u64 in, .param .u64 out, .param .u32 n) {

@@ -283,8 +283,23 @@ TEST_F(Texture, AnswersQueries) {
   EXPECT_EQ(results[0][1], 4u);
 }
 
-TEST_F(Texture, OfOneLaneOfMany) {
-  // Lanes of one warp that read different textures, some of them nothing at all.
+TEST_F(Texture, TellsThatItsTexelsAreThere) {
+  const RampedArray array(8, 8, 0);
+  const TestTexture texture(resource_of(array.get()), nearest_texel());
+  const auto results = run_on_lanes("tex.2d.v4.f32.f32 {%r4, _, _, _}|%p1, [%h, {%f0, %f1}]; selp.u32 %r5, 7, 8, %p1;",
+                                    texture.get(), {lanes(3, 2)});
+  EXPECT_EQ(results[0], (Lanes{bits(23), 7, 0, 0}));
+}
+
+TEST_F(Texture, IsReadByIndicesToo) {
+  const RampedArray array(8, 8, 0);
+  const TestTexture texture(resource_of(array.get()), nearest_texel());
+  EXPECT_EQ(sample("tex.2d.v4.f32.s32 {%r4, %r5, %r6, %r7}, [%h, {%r0, %r1}];", texture.get(), {{3, 2}, {7, 7}}),
+            (std::vector<float>{23, 77}));
+}
+
+TEST_F(Texture, MayDifferFromLaneToLane) {
+  // And some lanes read nothing at all.
   const RampedArray first(8, 0, 0), second(16, 0, 0);
   const TestTexture of_first(resource_of(first.get()), nearest_texel()),
       of_second(resource_of(second.get()), nearest_texel());

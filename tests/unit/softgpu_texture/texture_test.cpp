@@ -31,7 +31,7 @@ struct FloatTexture : Texture {
                        .slices = slices,
                        .pitch = 4 * width,
                        .slice_bytes = 4 * width * height};
-    read = texel_reader(image.format, Reading::element);
+    reader = texel_reader(image.format, Reading::element);
   }
   std::vector<float> values;
 };
@@ -39,9 +39,10 @@ struct FloatTexture : Texture {
 TEST(Texel, LacksChannelsAsZeroesAndAOne) {
   const std::uint8_t stored[2] = {7, 9};
   const auto* texel = reinterpret_cast<const std::byte*>(stored);
-  EXPECT_EQ(texel_reader({ChannelType::u8, 1}, Reading::element)(texel), (Words{7, 0, 0, 1}));
-  EXPECT_EQ(texel_reader({ChannelType::u8, 2}, Reading::element)(texel), (Words{7, 9, 0, 1}));
-  EXPECT_EQ(texel_reader({ChannelType::unorm8, 1}, Reading::element)(texel)[3], std::bit_cast<std::uint32_t>(1.0f));
+  EXPECT_EQ(texel_reader({ChannelType::u8, 1}, Reading::element).read(texel), (Words{7, 0, 0, 1}));
+  EXPECT_EQ(texel_reader({ChannelType::u8, 2}, Reading::element).read(texel), (Words{7, 9, 0, 1}));
+  EXPECT_EQ(texel_reader({ChannelType::unorm8, 1}, Reading::element).read(texel)[3],
+            std::bit_cast<std::uint32_t>(1.0f));
 }
 
 TEST(Texel, OfEveryHalfIsExact) {
