@@ -113,7 +113,7 @@ class RowReader {
       if (rule.optional) expect('}');
       row_.rules.push_back(rule);
       if (rule.in_brackets) read_coordinates();
-      if (is_texels_with_residence(rule)) add_residence();
+      if (rule.is_vector && rule.pair == OperandRule::Pair::optional) add_residence();
     }
   }
 
@@ -130,11 +130,7 @@ class RowReader {
     expect(']');
   }
 
-  // d{|p} of a vector: p is an operand of its own, where it is written.
-  bool is_texels_with_residence(const OperandRule& rule) const {
-    return rule.destination && rule.pair == OperandRule::Pair::optional &&
-           row_.suffixes.find(".v4") != row_.suffixes.npos;
-  }
+  // Whether the texels are resident: p of d:vector{|p}.
   void add_residence() {
     row_.rules.back().pair = OperandRule::Pair::none;
     OperandRule& resident = row_.rules.emplace_back();
@@ -187,6 +183,8 @@ class RowReader {
       rule.type_rule = OperandRule::TypeRule::second;
     } else if (word == "wide") {
       rule.type_rule = OperandRule::TypeRule::wide;
+    } else if (word == "vector") {
+      rule.is_vector = true;
     } else if (word == "parts") {
       rule.may_be_parts = true;
     } else if (word == "constant") {

@@ -54,6 +54,7 @@ struct OperandRule {
   bool may_be_wider = false;   // a register wider than the type: ld, st, cvt
   bool may_be_parts = false;   // mov packs and unpacks
   bool may_be_symbol = false;  // the address of a variable or function
+  bool is_vector = false;      // never a single register
   bool in_brackets = false;    // the handle of a texture or surface: [a, c] makes two operands
   enum class Pair : std::uint8_t { none, optional, required } pair = Pair::none;
   std::string_view name;

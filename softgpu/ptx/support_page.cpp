@@ -17,7 +17,7 @@ the operands, `d` and `p` are results, `[a]` is an address, `{, b}` may be left 
 operand has the first type of the instruction unless something else stands behind its colon: `:2` the second type, `:wide`
 a type twice as wide, `:+` a register that may be wider than the type, `:parts` also a vector of parts, `:@` also the
 address of a variable or function. `[a, c]` is a texture or surface by its 64-bit handle with the coordinates there, `:gradient` how
-they change from one pixel to the next.
+they change from one pixel to the next, `:vector` always a vector.
 
 )";
 

@@ -89,9 +89,10 @@ void check(const Device& device, const Descriptor& descriptor) {
 
 std::uint32_t at_least_one(std::size_t extent) { return static_cast<std::uint32_t>(std::max<std::size_t>(extent, 1)); }
 
-// Where everything is, from address 0 on, and how many bytes it takes.
+// An image without its memory: where its levels will be, and how many bytes it takes.
 struct Layout {
   Image image;
+  std::array<std::size_t, texture::kMaxLevels> offsets{};
   std::size_t bytes = 0;
 };
 
@@ -112,7 +113,7 @@ Layout lay_out(const Descriptor& descriptor, unsigned levels) {
     level.slices = at_least_one(has_depth ? descriptor.Depth >> k : descriptor.Depth);
     level.pitch = std::size_t{level.width} * image.format.bytes();
     level.slice_bytes = level.pitch * level.height;
-    level.base = reinterpret_cast<std::byte*>(layout.bytes);
+    layout.offsets[k] = layout.bytes;
     constexpr std::size_t kAlignment = 512;
     layout.bytes += (level.slice_bytes * level.slices + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -121,8 +122,7 @@ Layout lay_out(const Descriptor& descriptor, unsigned levels) {
 
 Image allocate(Context& context, Layout layout) {
   std::byte* base = allocate_array(context, layout.bytes);
-  for (unsigned k = 0; k < layout.image.level_count; ++k)
-    layout.image.levels[k].base = base + reinterpret_cast<std::uintptr_t>(layout.image.levels[k].base);
+  for (unsigned k = 0; k < layout.image.level_count; ++k) layout.image.levels[k].base = base + layout.offsets[k];
   return layout.image;
 }
 

@@ -129,28 +129,34 @@ Reading reading(unsigned flags) {
   return (flags & CU_TRSF_READ_AS_INTEGER) != 0 ? Reading::element : Reading::normalized;
 }
 
-void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
+texture::Sampler sampler_of(const CUDA_TEXTURE_DESC& sampling) {
   constexpr unsigned kFlags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
                               CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
   require((sampling.flags & ~kFlags) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
-  texture::Sampler& sampler = texture.sampler;
-  const bool normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
-  sampler.normalized_coordinates = normalized;
-  for (std::size_t k = 0; k < 3; ++k) sampler.address[k] = address_mode(sampling.addressMode[k], normalized);
+  texture::Sampler sampler;
+  sampler.normalized_coordinates = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+  sampler.seamless_cube = (sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
+  for (std::size_t k = 0; k < 3; ++k)
+    sampler.address[k] = address_mode(sampling.addressMode[k], sampler.normalized_coordinates);
   sampler.filter = filter(sampling.filterMode);
   sampler.mipmap_filter = filter(sampling.mipmapFilterMode);
-  sampler.seamless_cube = (sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
   sampler.level_bias = sampling.mipmapLevelBias;
   sampler.min_level = sampling.minMipmapLevelClamp;
   sampler.max_level = sampling.maxMipmapLevelClamp;
   sampler.max_anisotropy = std::clamp(sampling.maxAnisotropy, 1u, 16u);
+  return sampler;
+}
 
+// How the texels of the texture's image are read and blended.
+void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
+  texture::Sampler& sampler = texture.sampler = sampler_of(sampling);
   const texture::TexelFormat format = texture.image.format;
   texture.reader = texture::texel_reader(format, reading(sampling.flags));
-  const bool blends =
-      sampler.filter == Filter::linear || (texture.image.level_count > 1 && sampler.mipmap_filter == Filter::linear);
-  require(!blends || texture.is_linear_memory || texture.reader.blend != nullptr, CUDA_ERROR_INVALID_VALUE,
-          "only textures that read as floats can be filtered");
+  if (texture.is_linear_memory) sampler.filter = Filter::point;
+  if (sampler.filter == Filter::point) sampler.max_anisotropy = 1;
+  const bool blends_levels = texture.image.level_count > 1 && sampler.mipmap_filter == Filter::linear;
+  require(texture.reader.blend != nullptr || (sampler.filter == Filter::point && !blends_levels),
+          CUDA_ERROR_INVALID_VALUE, "only textures that read as floats can be filtered");
   const std::byte nothing[16]{};
   sampler.border = texture.reader.read(nothing);
   for (std::size_t k = 0; k < format.channels; ++k)
