@@ -69,9 +69,7 @@ class Collector {
       case ImageKind::cubin: parts.is_complete = false; break;
       case ImageKind::fatbin: take_fatbin(bytes_of(input)); break;
       case ImageKind::object: take_object(bytes_of(input)); break;
-      case ImageKind::archive:
-        for (const ArchiveMember& member : read_archive(bytes_of(input))) take(text_of(member.contents));
-        break;
+      case ImageKind::archive: take_library(bytes_of(input)); break;
     }
   }
 
@@ -99,6 +97,13 @@ class Collector {
     for (const ElfSection& section : read_elf(object).sections) {
       if (section.name == kRelocatableFatbinSection || section.name == kFatbinSection) take_fatbin(section.contents);
     }
+  }
+
+  // A library is there for what the others need of it, which may be nothing: what is missing in the end, softgpu says.
+  void take_library(Bytes archive) {
+    const bool was_complete = parts.is_complete;
+    for (const ArchiveMember& member : read_archive(archive)) take(text_of(member.contents));
+    parts.is_complete = was_complete;
   }
 
   unsigned architecture_;

@@ -1,7 +1,11 @@
 #include "softgpu/lower/provided_functions.hpp"
 
+#include <cstddef>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
+
+#include "softgpu/abi/kernel.hpp"
 
 namespace softgpu::lower {
 namespace {
@@ -36,6 +40,52 @@ void define_free(ModuleLowering& m, Builder& ir, llvm::Function& f) {
   ir.CreateRetVoid();
 }
 
+Value* product(ModuleLowering& m, Builder& ir, std::initializer_list<Mark> sizes) {
+  Value* result = ir.getInt32(1);
+  for (Mark size : sizes) result = ir.CreateMul(result, ir.CreateCall(m.mark(size)));
+  return result;
+}
+
+Value* are_zero(ModuleLowering& m, Builder& ir, std::initializer_list<Mark> indices) {
+  Value* bits = ir.getInt32(0);
+  for (Mark index : indices) bits = ir.CreateOr(bits, ir.CreateCall(m.mark(index)));
+  return ir.CreateICmpEQ(bits, ir.getInt32(0));
+}
+
+// A grid is known by its workspace. There is none, and so no handle, unless it was launched to cooperate.
+void define_grid_handle(ModuleLowering& m, Builder& ir, llvm::Function&) {
+  ir.CreateRet(ir.CreateCall(m.mark(Mark::workspace)));
+}
+
+// handle, flags. As in CUDA's cooperative_groups: one thread of each block adds to a number, whose sign changes when
+// all have.
+void define_grid_sync(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  const auto block_barrier = [&] { ir.CreateCall(m.mark(Mark::barrier_sync), {ir.getInt32(0), ir.getInt32(0)}); };
+  auto* arrive = llvm::BasicBlock::Create(m.context(), "arrive", &f);
+  auto* wait = llvm::BasicBlock::Create(m.context(), "wait", &f);
+  auto* passed = llvm::BasicBlock::Create(m.context(), "passed", &f);
+  block_barrier();
+  ir.CreateCondBr(are_zero(m, ir, {Mark::tid_x, Mark::tid_y, Mark::tid_z}), arrive, passed);
+
+  ir.SetInsertPoint(arrive);
+  Value* others = ir.CreateSub(product(m, ir, {Mark::nctaid_x, Mark::nctaid_y, Mark::nctaid_z}), ir.getInt32(1));
+  Value* share = ir.CreateSelect(are_zero(m, ir, {Mark::ctaid_x, Mark::ctaid_y, Mark::ctaid_z}),
+                                 ir.CreateSub(ir.getInt32(0x80000000U), others), ir.getInt32(1));
+  Value* number = pointer(ir, ir.CreateAdd(f.getArg(0), ir.getInt64(offsetof(abi::GridWorkspace, barrier))));
+  Value* before =
+      ir.CreateAtomicRMW(llvm::AtomicRMWInst::Add, number, share, llvm::Align(4), llvm::AtomicOrdering::AcquireRelease);
+  ir.CreateBr(wait);
+
+  ir.SetInsertPoint(wait);
+  llvm::LoadInst* now = ir.CreateAlignedLoad(ir.getInt32Ty(), number, llvm::Align(4));
+  now->setAtomic(llvm::AtomicOrdering::Acquire);
+  ir.CreateCondBr(ir.CreateICmpSLT(ir.CreateXor(before, now), ir.getInt32(0)), passed, wait);
+
+  ir.SetInsertPoint(passed);
+  block_barrier();
+  ir.CreateRet(ir.getInt32(0));
+}
+
 struct Provided {
   std::string_view name;
   std::string_view shape;  // bytes of the result, then of each parameter
@@ -47,6 +97,8 @@ constexpr Provided kProvided[] = {
     {"__assertfail", ":88488", define_assertfail},
     {"malloc", "8:8", define_malloc},
     {"free", ":8", define_free},
+    {"cudaCGGetIntrinsicHandle", "8:4", define_grid_handle},
+    {"cudaCGSynchronize", "4:84", define_grid_sync},
 };
 
 std::string shape_of(const ptx::Function& function) {

@@ -108,6 +108,16 @@ TEST(PartsOf, LooksIntoObjectsAndArchives) {
   EXPECT_TRUE(parts.is_complete);
 }
 
+TEST(PartsOf, DoesWithoutTheMachineCodeOfLibraries) {
+  const std::string with = raw_elf(host_object("__nv_relfatbin", raw_fatbin({{.kind = kPtx, .payload = ptx_text()}})));
+  const std::string without =
+      raw_elf(host_object("__nv_relfatbin", raw_fatbin({{.kind = kCubin, .payload = "machine code"}})));
+  EXPECT_FALSE(parts_of(without, 90).is_complete);
+  const Parts parts = parts_of(raw_archive({{"without.o", without}, {"with.o", with}}), 90);
+  EXPECT_TRUE(parts.is_complete);
+  EXPECT_THAT(parts.ptx, ElementsAre(ptx_text()));
+}
+
 TEST(PartsOf, SaysOfDamagedImagesThatTheyAreNotComplete) {
   const std::string fatbin = raw_fatbin({{.kind = kPtx, .payload = ptx_text()}});
   for (std::size_t size = 0; size < fatbin.size(); ++size) {
