@@ -119,11 +119,12 @@ bool Capture::all_joined() const {
     open.pop_back();
     for (const GraphEdge& edge : node->dependencies()) visit(edge.node);
   }
-  return std::all_of(members_.begin(), members_.end(), [&](const auto& entry) {
-    const Frontier& frontier = entry.second.frontier;
+  const auto is_joined = [&](const Frontier& frontier) {
     return std::all_of(frontier.begin(), frontier.end(),
                        [&](const Dependency& dependency) { return joined.contains(dependency.node.get()); });
-  });
+  };
+  return is_joined(of_destroyed_) && std::all_of(members_.begin(), members_.end(),
+                                                 [&](const auto& entry) { return is_joined(entry.second.frontier); });
 }
 
 Capture::Member& Capture::member(Stream& stream) {
@@ -170,14 +171,14 @@ void Capture::change_frontier(Stream& stream, Frontier frontier, Change change) 
 }
 
 void Capture::forget(Stream& stream) {
-  invalidate();
   if (&stream == origin_) {
+    invalidate();
     finish();
     if (owns_graph_) graph_->drop_handles();
     return;
   }
   const std::scoped_lock lock(mutex_);
-  members_.erase(&stream);
+  if (auto member = members_.extract(&stream)) add_missing(of_destroyed_, member.mapped().frontier);
 }
 
 CUstreamCaptureStatus Capture::status() const {

@@ -46,7 +46,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   // Replaces the stream's frontier, or adds to it.
   enum class Change { set, add };
   void change_frontier(Stream& stream, Frontier frontier, Change change);
-  // A stream that is destroyed.
+  // A stream that is destroyed. Its work still has to be joined; that of the stream where the capture began can't be.
   void forget(Stream& stream);
 
   std::uint64_t id() const { return id_; }
@@ -90,6 +90,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::atomic<bool> invalid_{false}, ended_{false};
   mutable std::mutex mutex_;
   std::map<Stream*, Member> members_;
+  Frontier of_destroyed_;
 };
 
 // Makes an operation of a captured stream a node.

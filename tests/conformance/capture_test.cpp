@@ -134,6 +134,16 @@ TEST_F(CaptureTest, WorkThatIsNotJoinedIsAnError) {
   EXPECT_EQ(capture_status(b()), CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+TEST_F(CaptureTest, AStreamThatWasJoinedCanBeDestroyed) {
+  const TestGraph graph(capture(a(), [&] {
+    const TestStream forked;
+    fork(a(), forked.get());
+    add(forked.get(), 1);
+    fork(forked.get(), a());
+  }));
+  EXPECT_EQ(graph.nodes().size(), 1u);
+}
+
 TEST_F(CaptureTest, ACaptureEndsWhereItBegan) {
   begin(a());
   fork(a(), b());
