@@ -36,7 +36,7 @@ CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const K
 template <typename... Values>
 void launch_values(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
-  static constexpr std::size_t sizes[] = {sizeof(Values)..., 0};
+  static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
   launch(stream, config, kernel, {addresses, sizes, sizeof...(Values)});
 }
 

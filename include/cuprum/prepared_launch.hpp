@@ -30,7 +30,7 @@ namespace detail {
 struct LaunchPlan;
 
 CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config,
-                                                       const Kernel& kernel, const std::size_t* sizes,
+                                                       const Kernel& kernel, const ArgumentSize* sizes,
                                                        std::size_t count);
 CUPRUM_API void launch(const Stream& stream, const LaunchPlan& plan, void** addresses);
 CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
@@ -89,8 +89,8 @@ template <typename... Parameters>
 class PreparedLaunch {
  public:
   /// Use prepare(), which finds out the parameter types.
-  PreparedLaunch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const std::size_t* sizes,
-                 detail::TypedArgumentOf<Parameters>... arguments)
+  PreparedLaunch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                 const detail::ArgumentSize* sizes, detail::TypedArgumentOf<Parameters>... arguments)
       : plan_(detail::make_plan(stream, config, kernel, sizes, sizeof...(Parameters))),
         stream_(stream),
         slots_(detail::ArgumentSlot<Parameters>(std::move(arguments))...) {}
@@ -137,7 +137,7 @@ PreparedLaunch<typename detail::ParameterFor<Arguments>::Type...> prepare(const 
                                                                           const Kernel& kernel,
                                                                           const Arguments&... arguments) {
   (detail::check_argument_type<typename detail::ParameterFor<Arguments>::Type>(), ...);
-  static constexpr std::size_t sizes[] = {sizeof(typename detail::ParameterFor<Arguments>::Type)..., 0};
+  static constexpr detail::ArgumentSize sizes[] = {sizeof(typename detail::ParameterFor<Arguments>::Type)..., 0};
   return {stream, config, kernel, sizes, arguments...};
 }
 

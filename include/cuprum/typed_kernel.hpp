@@ -20,7 +20,7 @@ namespace cuprum {
 namespace detail {
 
 /// Throws InvalidArgument when the kernel declares other parameters than such of these sizes.
-CUPRUM_API void check_signature(const Kernel& kernel, const std::size_t* sizes, std::size_t count);
+CUPRUM_API void check_signature(const Kernel& kernel, const ArgumentSize* sizes, std::size_t count);
 
 /// Stops the compilation at what is no type of a kernel's parameter.
 template <typename Parameter>
@@ -48,7 +48,7 @@ class TypedKernel<void(Parameters...)> {
   /// can't be: an int in place of a float goes unnoticed.
   explicit TypedKernel(Kernel kernel) : kernel_(std::move(kernel)) {
     (detail::check_parameter_type<Parameters>(), ...);
-    static constexpr std::size_t sizes[] = {sizeof(Parameters)..., 0};
+    static constexpr detail::ArgumentSize sizes[] = {sizeof(Parameters)..., 0};
     detail::check_signature(kernel_, sizes, sizeof...(Parameters));
   }
 

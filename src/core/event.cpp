@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "core/host_calls.hpp"
+#include "core/release_in.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -54,7 +55,7 @@ EventResource::EventResource(const core::Context& the_context, const EventOption
 
 EventResource::~EventResource() {
   // Destroying needs no current context: an event knows its own.
-  if (ownership == Ownership::ours && core::is_alive(context)) driver::release<&Api::cuEventDestroy>(handle);
+  if (ownership == Ownership::ours) core::release_in<&Api::cuEventDestroy>(context, handle);
 }
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.

@@ -85,6 +85,15 @@ void check_library(CUkernel handle, CUlibrary expected, const detail::Code& code
 
 KernelResource::~KernelResource() { delete resolved_.load(); }
 
+std::vector<detail::ArgumentSize> KernelResource::sizes_of(
+    const std::optional<std::vector<ParameterInfo>>& parameters) {
+  std::vector<detail::ArgumentSize> sizes;
+  if (parameters)
+    for (const ParameterInfo& parameter : *parameters)
+      sizes.push_back(static_cast<detail::ArgumentSize>(parameter.size));
+  return sizes;
+}
+
 ResolvedKernel& KernelResource::resolve(const core::Context& context) {
   std::lock_guard lock(mutex_);
   for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cuprum/detail/kernel_arguments.hpp>
 #include <cuprum/driver.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch_config.hpp>
@@ -46,7 +47,8 @@ struct KernelResource : support::Counted<KernelResource> {
       : handle(the_handle),
         name(std::move(the_name)),
         owner(std::move(the_owner)),
-        parameters(std::move(the_parameters)) {}
+        parameters(std::move(the_parameters)),
+        parameter_sizes(sizes_of(parameters)) {}
   KernelResource(const KernelResource&) = delete;
   KernelResource& operator=(const KernelResource&) = delete;
   ~KernelResource();
@@ -67,8 +69,10 @@ struct KernelResource : support::Counted<KernelResource> {
   const std::string name;
   const std::shared_ptr<void> owner;  ///< keeps the library loaded: object code, or what a wrapped kernel came with
   const std::optional<std::vector<ParameterInfo>> parameters;  ///< none when the driver is too old to tell
+  const std::vector<ArgumentSize> parameter_sizes;             ///< the same, as launches read them
 
  private:
+  static std::vector<ArgumentSize> sizes_of(const std::optional<std::vector<ParameterInfo>>& parameters);
   core::ResolvedKernel& resolve(const core::Context& context);
   core::ResolvedKernel& put_in_front(const core::Context& context);
 

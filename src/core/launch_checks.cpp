@@ -11,7 +11,7 @@ using support::text;
 
 std::string describe(const DeviceFacts& device) { return text("device ", device.device, " (", device.name, ")"); }
 
-std::string sizes_in_words(const std::vector<std::size_t>& sizes) {
+std::string sizes_in_words(const std::vector<detail::ArgumentSize>& sizes) {
   return sizes.empty() ? "" : text(" of ", support::join(sizes), " bytes");
 }
 
@@ -83,11 +83,10 @@ void check_priority(int priority, const PriorityRange& range, const DeviceFacts&
 
 }  // namespace
 
-void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
+void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
                       std::size_t count) {
-  const std::vector<std::size_t> given(sizes, sizes + count);
-  std::vector<std::size_t> declared;
-  for (const ParameterInfo& parameter : *kernel.parameters) declared.push_back(parameter.size);
+  const std::vector<detail::ArgumentSize> given(sizes, sizes + count);
+  const std::vector<detail::ArgumentSize>& declared = kernel.parameter_sizes;
   const std::string what = text(doing, " kernel ", kernel.name);
   if (given.size() != declared.size()) {
     throw InvalidArgument(text(what, ": it takes ", declared.size(), plural(declared.size()), sizes_in_words(declared),

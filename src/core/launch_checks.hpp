@@ -9,8 +9,8 @@
 
 namespace cuprum::core {
 
-[[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
-                                   std::size_t count);
+[[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing,
+                                   const detail::ArgumentSize* sizes, std::size_t count);
 [[noreturn]] void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name);
 
 /// Clusters, cooperative launches and priorities, which few launches have.
@@ -27,12 +27,12 @@ void check_cluster_size(const LaunchConfig& config, const ResolvedKernel& kernel
 inline std::int64_t volume(const Dim3& extents) { return extents.x * extents.y * extents.z; }
 
 /// Whether the kernel declares `count` parameters of these sizes.
-inline void check_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
+inline void check_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
                             std::size_t count) {
   if (!kernel.parameters) return;
-  const auto& parameters = *kernel.parameters;
-  bool equal = parameters.size() == count;
-  for (std::size_t i = 0; equal && i < count; ++i) equal = parameters[i].size == sizes[i];
+  const auto& declared = kernel.parameter_sizes;
+  bool equal = declared.size() == count;
+  for (std::size_t i = 0; equal && i < count; ++i) equal = declared[i] == sizes[i];
   if (!equal) [[unlikely]]
     refuse_arguments(kernel, doing, sizes, count);
 }

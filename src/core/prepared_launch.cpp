@@ -21,7 +21,7 @@ struct LaunchPlan {
 };
 
 std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
-                                            const std::size_t* sizes, std::size_t count) {
+                                            const ArgumentSize* sizes, std::size_t count) {
   const StreamResource& queue = *Access::resource(stream);
   KernelResource& resource = *Access::resource(kernel);
   if (sizes) core::check_arguments(resource, "launching", sizes, count);

@@ -5,6 +5,7 @@
 #include "core/default_streams.hpp"
 #include "core/host_calls.hpp"
 #include "core/queue_call.hpp"
+#include "core/release_in.hpp"
 #include "core/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -100,8 +101,7 @@ StreamResource::StreamResource(const core::ContextChoice& the_context, CUstream 
 
 StreamResource::~StreamResource() {
   // Destroying needs no current context: a stream knows its own.
-  if (ownership == Ownership::ours && core::is_alive(context_.resolve()))
-    driver::release<&Api::cuStreamDestroy>(handle);
+  if (ownership == Ownership::ours) core::release_in<&Api::cuStreamDestroy>(context_.resolve(), handle);
 }
 
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {

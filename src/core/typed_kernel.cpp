@@ -5,7 +5,7 @@
 
 namespace cuprum {
 
-void detail::check_signature(const Kernel& kernel, const std::size_t* sizes, std::size_t count) {
+void detail::check_signature(const Kernel& kernel, const ArgumentSize* sizes, std::size_t count) {
   core::check_arguments(*Access::resource(kernel), "naming the parameters of", sizes, count);
 }
 

@@ -48,10 +48,13 @@ void* argument_address(const T& value) {
   return const_cast<void*>(static_cast<const volatile void*>(std::addressof(value)));
 }
 
+/// Of an argument. Narrow: all those of a launch are read each time, and few cache lines are as good as none.
+using ArgumentSize = unsigned;
+
 /// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before.
 struct ArgumentList {
   void** addresses;
-  const std::size_t* sizes;
+  const ArgumentSize* sizes;
   std::size_t count;
 };
 
