@@ -152,11 +152,10 @@ void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
   texture::Sampler& sampler = texture.sampler = sampler_of(sampling);
   const texture::TexelFormat format = texture.image.format;
   texture.reader = texture::texel_reader(format, reading(sampling.flags));
-  if (texture.is_linear_memory) sampler.filter = Filter::point;
+  const bool reads_integers = texture.reader.blend == nullptr;  // which are never filtered, whatever was asked for
+  if (texture.is_linear_memory || reads_integers) sampler.filter = Filter::point;
+  if (reads_integers) sampler.mipmap_filter = Filter::point;
   if (sampler.filter == Filter::point) sampler.max_anisotropy = 1;
-  const bool blends_levels = texture.image.level_count > 1 && sampler.mipmap_filter == Filter::linear;
-  require(texture.reader.blend != nullptr || (sampler.filter == Filter::point && !blends_levels),
-          CUDA_ERROR_INVALID_VALUE, "only textures that read as floats can be filtered");
   const std::byte nothing[16]{};
   sampler.border = texture.reader.read(nothing);
   for (std::size_t k = 0; k < format.channels; ++k)
@@ -198,8 +197,6 @@ CUsurfObject create_surface(Context& context, const CUDA_RESOURCE_DESC& resource
   require(resource.resType == CU_RESOURCE_TYPE_ARRAY && resource.flags == 0, CUDA_ERROR_INVALID_VALUE,
           "a surface is made of an array");
   const auto array = array_of(resource);
-  require((array->descriptor().Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0, CUDA_ERROR_INVALID_VALUE,
-          "the array was made without CUDA_ARRAY3D_SURFACE_LDST");
   auto surface = std::make_shared<SurfaceObject>();
   surface->context = context.id();
   surface->resource = resource;
