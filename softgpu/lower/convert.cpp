@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "softgpu/lower/float8.hpp"
 #include "softgpu/lower/float_modifiers.hpp"
 #include "softgpu/lower/flush.hpp"
 #include "softgpu/lower/instructions.hpp"
@@ -169,6 +170,26 @@ void floats_to_pair(FunctionLowering& f, const Instruction& i) {
   f.write(i.operands[0], join(f, {low, high}), i.types[0]);
 }
 
+// Two floats, the first to the upper half, or a pair of halves, to a pair of 8-bit numbers.
+void to_float8_pair(FunctionLowering& f, const Instruction& i) {
+  Elements values = i.types[1] == Type::f16x2
+                        ? read_floats(f, i.operands[1], Type::f16x2)
+                        : Elements{f.read(i.operands[2], Type::f32), f.read(i.operands[1], Type::f32)};
+  for (Value*& value : values) {
+    if (i.has(Modifier::relu)) value = relu(f.ir, value);
+    value = round_to_float8(f.ir, value, i.types[0]);
+  }
+  f.write(i.operands[0], join(f, values), Type::b16);
+}
+
+void from_float8_pair(FunctionLowering& f, const Instruction& i) {
+  Value* pair = f.read(i.operands[1], Type::b16);
+  Elements values{f.ir.CreateTrunc(pair, f.ir.getInt8Ty()),
+                  f.ir.CreateTrunc(f.ir.CreateLShr(pair, 8), f.ir.getInt8Ty())};
+  for (Value*& value : values) value = converted(f, float8_to_float(f.ir, value, i.types[1]), i, Type::f16);
+  f.write(i.operands[0], join(f, values), Type::f16x2);
+}
+
 // tf32 is a float with 10 bits of mantissa; the other bits are zero.
 void float_to_tf32(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
@@ -190,6 +211,8 @@ void float_to_tf32(FunctionLowering& f, const Instruction& i) {
 void lower_cvt(FunctionLowering& f, const Instruction& i) {
   const Type to = i.types[0], from = i.types[1];
   if (to == Type::tf32) return float_to_tf32(f, i);
+  if (is_float8_pair(to)) return to_float8_pair(f, i);
+  if (is_float8_pair(from)) return from_float8_pair(f, i);
   if (is_packed(to)) return floats_to_pair(f, i);
   if (ptx::is_float(to)) return ptx::is_float(from) ? float_to_float(f, i) : integer_to_float(f, i);
   return ptx::is_float(from) ? float_to_integer(f, i) : integer_to_integer(f, i);

@@ -1,5 +1,6 @@
 // cvt between all pairs of types.
 #include <algorithm>
+#include <numeric>
 
 #include "ptx/batch.hpp"
 #include "ptx/reference.hpp"
@@ -200,6 +201,67 @@ TEST_F(ConvertFloat, TwoToAPair) {
   Batch<BFloat2, float, float> bfloat(values, values);
   bfloat.add("cvt.rn.bf16x2.f32 d, a, b;", [](float a, float b) { return BFloat2{to_bfloat(b), to_bfloat(a)}; });
   bfloat.run();
+}
+
+struct Float8 {
+  const char* name;
+  int bias, mantissa_bits, last_finite, last_number;
+};
+constexpr Float8 kFloat8[] = {{"e4m3x2", 7, 3, 0x7e, 0x7e}, {"e5m2x2", 15, 2, 0x7b, 0x7c}};
+
+double value_of(const Float8& format, int code) {
+  const int low = code & 0x7f, exponent = low >> format.mantissa_bits, steps = 1 << format.mantissa_bits;
+  const double mantissa = low % steps + (exponent == 0 ? 0 : steps);
+  const double magnitude = low > format.last_number ? std::numeric_limits<double>::quiet_NaN()
+                           : low > format.last_finite
+                               ? std::numeric_limits<double>::infinity()
+                               : std::ldexp(mantissa, std::max(exponent, 1) - format.bias - format.mantissa_bits);
+  return code > 0x7f ? -magnitude : magnitude;
+}
+
+// The finite code that is nearest, the even one of two.
+std::uint32_t to_float8(const Float8& format, double value) {
+  if (std::isnan(value)) return 0x7f;
+  const double magnitude = std::abs(value);
+  int best = 0;
+  for (int code = 1; code <= format.last_finite; ++code) {
+    const double distance = std::abs(value_of(format, code) - magnitude);
+    const double least = std::abs(value_of(format, best) - magnitude);
+    if (distance < least || (distance == least && code % 2 == 0)) best = code;
+  }
+  if (magnitude >= value_of(format, format.last_finite)) best = format.last_finite;
+  return static_cast<std::uint32_t>(best | (std::signbit(value) ? 0x80 : 0));
+}
+
+TEST_F(ConvertFloat, PairsOf8Bits) {
+  using U = std::uint32_t;
+  for (const Float8& format : kFloat8) {
+    const std::string name = format.name;
+    std::vector<float> values = some_of(edge_values<float>(), 30);
+    for (int code = 0; code < format.last_finite; code += 3)
+      for (const double between : {0.25, 0.5, 0.75})
+        values.push_back(static_cast<float>(std::lerp(value_of(format, code), value_of(format, code + 1), between)));
+    Batch<U, float> from_floats(values);
+    from_floats.add(
+        "{ .reg .b16 %pair; cvt.rn.satfinite." + name + ".f32 %pair, 0f40000000, a; cvt.u32.u16 d, %pair; }",
+        [&](float a) { return to_float8(format, 2.0) << 8 | to_float8(format, a); });
+    from_floats.add(
+        "{ .reg .b16 %pair; cvt.rn.satfinite.relu." + name + ".f32 %pair, a, 0fC0000000; cvt.u32.u16 d, %pair; }",
+        [&](float a) { return to_float8(format, a <= 0 ? 0.0 : a) << 8; });
+    from_floats.run();
+    Batch<U, Half> from_halves(edge_values<Half>());
+    from_halves.add("{ .reg .b16 %pair; .reg .b32 %both; mov.b32 %both, {a, 0x4000}; cvt.rn.satfinite." + name +
+                        ".f16x2 %pair, %both; cvt.u32.u16 d, %pair; }",
+                    [&](Half a) { return to_float8(format, 2.0) << 8 | to_float8(format, to_double(a)); });
+    from_halves.run();
+    std::vector<U> codes(256);
+    std::iota(codes.begin(), codes.end(), 0U);
+    Batch<Half, U> to_halves(codes);
+    to_halves.add("{ .reg .b16 %pair, %upper; .reg .b32 %both; cvt.u16.u32 %pair, a; cvt.rn.f16x2." + name +
+                      " %both, %pair; mov.b32 {d, %upper}, %both; }",
+                  [&](U a) { return to_half(static_cast<float>(value_of(format, static_cast<int>(a)))); });
+    to_halves.run();
+  }
 }
 
 using ConvertWide = PtxTest;

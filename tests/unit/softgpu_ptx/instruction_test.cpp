@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"setmaxnreg.inc.sync.aligned.u32 24;", "'setmaxnreg.inc.sync.aligned.u32' (register reallocation)"},
         Refused{"vadd4.s32.s32.s32 %r1, %r2, %r3, %r4;", "'vadd4.s32.s32.s32' (video instructions)"},
         Refused{"alloca.u64 %d1, %d2;", "'alloca.u64' (stack allocation of a size known at run time)"},
-        Refused{"cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "'cvt.rn.satfinite.e4m3x2.f32' (8-bit floating point)"},
+        Refused{"cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;", "'cvt.rn.satfinite.e2m1x2.f32' (4-bit floating point)"},
         Refused{"add.rn.f32x2 %d1, %d2, %d3;", "'add.rn.f32x2' (packed single precision)"},
         Refused{"fence.proxy.async;", "'fence.proxy.async' (proxy fences)"},
         Refused{"redux.sync.min.abs.f32 %f1, %f2, -1;", "'redux.sync.min.abs.f32' (floating-point warp reductions)"},
