@@ -34,7 +34,13 @@ struct Block {
   std::uint32_t worker = 0;  // reported as %smid
   std::uint64_t grid_id = 0;
   std::uint64_t workspace = 0;  // address of the grid's GridWorkspace; 0 unless it is cooperative
+  Dim3 cluster;                 // %cluster_nctaid; what else there is to know of clusters follows from it and index
+  std::uint32_t explicit_cluster = 0;  // the launch or the kernel names the cluster's size
 };
+
+// The shared memories of a cluster's blocks are this far apart, in the order of their ranks.
+inline constexpr std::uint32_t kClusterStrideBits = 24;
+inline constexpr std::uint32_t kMaxClusterBlocks = 16;
 
 // What the blocks of a cooperative grid synchronise with. Its layout is known to CUDA's cooperative_groups.
 struct GridWorkspace {
@@ -45,8 +51,9 @@ struct GridWorkspace {
 // Why a gang has returned to the scheduler before its end.
 enum class Suspend : std::uint32_t {
   none,
-  barrier,  // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
-  yield,    // spins or sleeps: run the others first
+  barrier,          // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
+  yield,            // spins or sleeps: run the others first
+  cluster_barrier,  // waits until all threads of the cluster have arrived
 };
 
 enum class BarrierReduction : std::uint32_t { none, all, any, count };
@@ -84,6 +91,7 @@ static_assert(offsetof(Block, index) == 16 && offsetof(Block, grid) == 28 && off
 static_assert(offsetof(Block, shared_bytes) == 52 && offsetof(Block, dynamic_shared_bytes) == 56);
 static_assert(offsetof(Block, worker) == 60 && offsetof(Block, grid_id) == 64);
 static_assert(offsetof(Block, workspace) == 72 && offsetof(GridWorkspace, barrier) == 4);
+static_assert(offsetof(Block, cluster) == 80 && offsetof(Block, explicit_cluster) == 92);
 static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 && offsetof(Gang, lanes) == 12);
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);

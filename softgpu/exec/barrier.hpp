@@ -1,5 +1,6 @@
-// The named barriers of one block, as PTX's bar and barrier instructions see them. Plain counting: the block's
-// scheduler (block_run.hpp) decides what runs.
+// The named barriers of one block, as PTX's bar and barrier instructions see them, and the barrier of a cluster. Plain
+// counting: the schedulers of a block's gangs (block_run.hpp) and of a cluster's blocks (cluster_run.hpp) decide what
+// runs.
 #pragma once
 
 #include <array>
@@ -35,5 +36,21 @@ struct Barrier {
 
 inline constexpr std::uint32_t kBarriers = 16;
 using Barriers = std::array<Barrier, kBarriers>;
+
+// barrier.cluster, where arriving and waiting are two steps. A thread arrives again only after it has waited, so all
+// arrivals that are counted are of one phase. Gangs arrive as a whole.
+struct ClusterBarrier {
+  std::uint64_t phase = 1;    // the one that gangs arrive in now
+  std::uint32_t live = 0;     // gangs of the cluster that have not ended
+  std::uint32_t arrived = 0;  // those of them that have arrived
+
+  // Goes on to the next phase once everybody has arrived.
+  bool complete() {
+    if (arrived == 0 || arrived < live) return false;
+    ++phase;
+    arrived = 0;
+    return true;
+  }
+};
 
 }  // namespace softgpu::exec

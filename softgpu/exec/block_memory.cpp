@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kPage = 64 * 1024;  // a multiple of every page size in use
 constexpr std::size_t kBehind = (std::size_t{1} << 32) + kPage;
-constexpr std::size_t kReserved = kPage + SharedMemory::kCapacity + kBehind;
+constexpr std::size_t kStride = std::size_t{1} << abi::kClusterStrideBits;
+constexpr std::size_t kReserved = abi::kMaxClusterBlocks * kStride + kBehind;
+static_assert(kPage + SharedMemory::kCapacity <= kStride);
 
 // Past the wrappers of sanitizers, which would set up their own records for all of the 4 GiB.
 void* reserve(std::size_t bytes) {
@@ -30,11 +32,18 @@ SharedMemory::SharedMemory() {
   void* const reserved = reserve(kReserved);
   if (!reserved) throw std::bad_alloc();
   mapping_ = static_cast<std::byte*>(reserved);
-  end_ = mapping_ + kPage + kCapacity;
-  if (mprotect(mapping_ + kPage, kCapacity, PROT_READ | PROT_WRITE) != 0) {
+  end_ = mapping_ + kReserved - kBehind;
+  try {
+    provide(1);
+  } catch (...) {
     give_back(mapping_, kReserved);
-    throw std::bad_alloc();
+    throw;
   }
+}
+
+void SharedMemory::provide(std::uint32_t blocks) {
+  for (; provided_ < blocks; ++provided_)
+    if (mprotect(base(kCapacity, provided_), kCapacity, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 }
 
 SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }

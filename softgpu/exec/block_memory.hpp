@@ -1,4 +1,5 @@
-// The memory a block in flight owns: its shared memory and its gangs' frames. Both are reused from block to block.
+// The memory of blocks in flight: the shared memory of those that run together, and the frames of a block's gangs. Both
+// are reused from block to block.
 #pragma once
 
 #include <cstddef>
@@ -6,25 +7,35 @@
 #include <memory>
 #include <vector>
 
+#include "softgpu/abi/kernel.hpp"
+
 namespace softgpu::exec {
 
-// One block's shared memory. Nothing behind it is accessible for 4 GiB, so that every shared-space address (a
-// 32-bit offset) beyond the size that was asked for, rounded up to 128 bytes, faults.
+// The shared memory of a cluster's blocks, or of one block. Nothing behind a block's part of it is accessible up to the
+// part of the next rank, and nothing behind the last one's for 4 GiB, so that every shared-space address (a 32-bit
+// offset) beyond the size that was asked for, rounded up to 128 bytes, faults.
 class SharedMemory {
  public:
-  SharedMemory();  // throws std::bad_alloc
+  SharedMemory();  // for one block; throws std::bad_alloc
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   static constexpr std::uint32_t kCapacity = 256 * 1024;  // CUDA's largest multiprocessor has 228 KiB
 
-  // The base for `bytes` of shared memory, at most kCapacity; a multiple of 128.
-  std::byte* base(std::uint32_t bytes) const { return end_ - (bytes + 127) / 128 * 128; }
+  // Makes room for clusters of this many blocks, at most abi::kMaxClusterBlocks. Throws std::bad_alloc.
+  void provide(std::uint32_t blocks);
+
+  // The base for `bytes` of shared memory, at most kCapacity, of the block that has `behind` others behind it in its
+  // cluster; a multiple of 128.
+  std::byte* base(std::uint32_t bytes, std::uint32_t behind = 0) const {
+    return end_ - (std::size_t{behind} << abi::kClusterStrideBits) - (bytes + 127) / 128 * 128;
+  }
 
  private:
   std::byte* mapping_;
-  std::byte* end_;
+  std::byte* end_;  // of the last block's
+  std::uint32_t provided_ = 0;
 };
 
 // Where gangs keep their values while they are suspended. Frames are freed all at once.

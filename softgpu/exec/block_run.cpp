@@ -1,96 +1,59 @@
 #include "softgpu/exec/block_run.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <string>
-
-#include "softgpu/exec/fault.hpp"
 
 namespace softgpu::exec {
 namespace {
 
 constexpr std::uint32_t kWarp = 32;
-// A block whose threads keep meeting at barriers while they wait for something outside never looks idle: after
-// this long the others get a turn.
-constexpr std::chrono::milliseconds kSlice{10};
-constexpr std::uint64_t kPassesBetweenLooksAtTheClock = 64;
 
 abi::ResumeGang resume_function(void* frame) { return *static_cast<abi::ResumeGang*>(frame); }
 
 std::uint32_t round_up_to_warps(std::uint32_t threads) { return (threads + kWarp - 1) / kWarp * kWarp; }
 
-bool cancelled(const GridLaunch& launch) { return launch.cancel && launch.cancel->load(std::memory_order_relaxed); }
-
 }  // namespace
 
-void BlockRun::prepare(const GridLaunch& launch, std::uint64_t grid_id, std::uint32_t worker) {
+void BlockRun::prepare(const GridLaunch& launch, std::uint64_t grid_id, std::uint32_t worker, std::byte* shared) {
   block_.params = launch.params.data();
+  block_.shared = shared;
   block_.grid = launch.grid;
   block_.size = launch.block;
   block_.shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes;
   block_.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-  block_.shared = shared_.base(block_.shared_bytes);
   block_.worker = worker;
   block_.grid_id = grid_id;
   block_.workspace = reinterpret_cast<std::uintptr_t>(launch.workspace.get());
+  block_.cluster = launch.cluster;
+  block_.explicit_cluster = launch.explicit_cluster;
 }
 
-void BlockRun::start() {
+void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) {
+  launch_ = &launch;
+  cluster_barrier_ = &cluster_barrier;
   threads_ = block_.size.x * block_.size.y * block_.size.z;
   frames_.reset();
   for (Barrier& barrier : barriers_) barrier.clear();
   ready_.clear();
   next_.clear();
+  waiting_for_cluster_.clear();
   gangs_.clear();
   signalled_ = false;
-}
-
-BlockRun::Advance BlockRun::advance(const GridLaunch& launch, std::uint32_t worker) {
-  launch_ = &launch;
-  block_.worker = worker;
-  if (gangs_.empty()) {
-    const unsigned width = launch.code.width;
-    for (std::uint32_t first = 0; first < threads_; first += width) {
-      next_.push_back(static_cast<std::uint32_t>(gangs_.size()));
-      gangs_.push_back({.gang = {.block = &block_, .first_thread = first, .lanes = std::min(width, threads_ - first)}});
-    }
-    live_gangs_ = static_cast<std::uint32_t>(gangs_.size());
-  }
-  progress_ = false;
   steps_ = 0;
-
-  Running running{.launch = &launch, .block = &block_, .block_run = this};
-  Outcome outcome = run_guarded(running, [](void* self) { static_cast<BlockRun*>(self)->run_passes(); }, this);
-  if (outcome == Outcome::completed && live_gangs_ > 0) {
-    if (next_.empty()) {
-      report_deadlock();
-      outcome = Outcome::barrier_deadlock;
-    } else if (cancelled(launch)) {
-      outcome = Outcome::cancelled;
-    }
+  const unsigned width = launch.code.width;
+  for (std::uint32_t first = 0; first < threads_; first += width) {
+    next_.push_back(static_cast<std::uint32_t>(gangs_.size()));
+    gangs_.push_back({.gang = {.block = &block_, .first_thread = first, .lanes = std::min(width, threads_ - first)}});
   }
-  const Status status = outcome != Outcome::completed ? Status::failed
-                        : live_gangs_ == 0            ? Status::finished
-                                                      : Status::yielding;
-  return {status, outcome, progress_, steps_};
+  live_gangs_ = static_cast<std::uint32_t>(gangs_.size());
+  cluster_barrier.live += live_gangs_;
 }
 
-// Returns when all gangs have ended, when none can run, or when it is time for others. Inside run_guarded: a fault
-// in a gang leaves this function from anywhere, so nothing here may need a destructor.
-void BlockRun::run_passes() {
-  const auto started = std::chrono::steady_clock::now();
-  for (std::uint64_t pass = 1; !next_.empty(); ++pass) {
-    ready_.swap(next_);
-    next_.clear();
-    pass_progress_ = false;
-    if (run_ready_gangs()) next_.swap(ready_);
-    progress_ |= pass_progress_;
-    if (!pass_progress_) return;
-    if (pass % kPassesBetweenLooksAtTheClock == 0 &&
-        (cancelled(*launch_) || std::chrono::steady_clock::now() - started > kSlice))
-      return;
-  }
+bool BlockRun::run_pass() {
+  ready_.swap(next_);
+  next_.clear();
+  pass_progress_ = false;
+  if (run_ready_gangs()) next_.swap(ready_);
+  return pass_progress_;
 }
 
 // Runs every ready gang once. Returns true when the whole block has come to the same plain __syncthreads(), as it does
@@ -140,14 +103,17 @@ bool BlockRun::at_plain_barrier(const GangRun& run) {
 // What a gang's return means for the others.
 void BlockRun::settle(std::uint32_t index) {
   const GangRun& run = gangs_[index];
-  if (has_ended(run)) return end_gang();
+  if (has_ended(run)) return end_gang(run);
   if (run.gang.reason == abi::Suspend::barrier) return wait_at_barrier(index);
+  if (run.gang.reason == abi::Suspend::cluster_barrier) return wait_at_cluster_barrier(index);
   next_.push_back(index);
 }
 
-void BlockRun::end_gang() {
+void BlockRun::end_gang(const GangRun& run) {
   pass_progress_ = true;
   --live_gangs_;
+  --cluster_barrier_->live;
+  if (run.arrived_in == cluster_barrier_->phase) --cluster_barrier_->arrived;
   // Exited threads no longer count: the others may have been waiting for them alone.
   for (Barrier& barrier : barriers_) release_if_complete(barrier);
 }
@@ -180,6 +146,25 @@ void BlockRun::arrive(const abi::Gang& gang, std::uint32_t id, std::uint32_t thr
   release_if_complete(barrier);
 }
 
+void BlockRun::arrive_at_cluster(const abi::Gang& gang) {
+  pass_progress_ = true;
+  GangRun& run = gangs_[gang.first_thread / launch_->code.width];
+  if (run.arrived_in == cluster_barrier_->phase) return;  // twice without a wait, which PTX leaves undefined
+  run.arrived_in = cluster_barrier_->phase;
+  ++cluster_barrier_->arrived;
+}
+
+void BlockRun::wait_at_cluster_barrier(std::uint32_t index) {
+  pass_progress_ = true;
+  const bool others_missing = gangs_[index].arrived_in == cluster_barrier_->phase;
+  (others_missing ? waiting_for_cluster_ : next_).push_back(index);
+}
+
+void BlockRun::pass_cluster_barrier() {
+  next_.insert(next_.end(), waiting_for_cluster_.begin(), waiting_for_cluster_.end());
+  waiting_for_cluster_.clear();
+}
+
 bool BlockRun::complete(const Barrier& barrier) const {
   if (barrier.expected != 0) return barrier.arrived >= barrier.expected;
   return (!barrier.waiting.empty() && barrier.waiting.size() == live_gangs_) ||
@@ -196,18 +181,21 @@ void BlockRun::release_if_complete(Barrier& barrier) {
   barrier.clear();
 }
 
-void BlockRun::report_deadlock() const {
+std::string BlockRun::describe_waits() const {
   std::string waits;
+  const auto add = [&](const std::string& wait) { waits += (waits.empty() ? "" : ", ") + wait; };
   for (std::uint32_t id = 0; id < kBarriers; ++id) {
     const Barrier& barrier = barriers_[id];
     if (barrier.arrived == 0) continue;
     const std::string expected = barrier.expected ? std::to_string(barrier.expected) : "all";
-    waits += (waits.empty() ? "" : ", ") + std::string("barrier ") + std::to_string(id) + " has " +
-             std::to_string(barrier.arrived) + " of " + expected + " threads";
+    add("barrier " + std::to_string(id) + " has " + std::to_string(barrier.arrived) + " of " + expected + " threads");
   }
-  std::fprintf(stderr,
-               "softgpu: kernel %s, block (%u,%u,%u): all remaining threads wait at barriers and none can go on: %s\n",
-               launch_->kernel_name.c_str(), block_.index.x, block_.index.y, block_.index.z, waits.c_str());
+  if (!waiting_for_cluster_.empty()) {
+    std::uint32_t threads = 0;
+    for (std::uint32_t index : waiting_for_cluster_) threads += gangs_[index].gang.lanes;
+    add(std::to_string(threads) + " threads wait for the rest of the cluster to arrive at its barrier");
+  }
+  return waits;
 }
 
 }  // namespace softgpu::exec

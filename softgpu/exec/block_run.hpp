@@ -1,10 +1,11 @@
-// One block in flight, and for kernels with suspend points the scheduler of its gangs.
+// One block in flight: for kernels with suspend points the scheduler of its gangs.
 //
-// A BlockRun belongs to one thread at a time but to no thread in particular: between two calls of advance() it can
-// go to another one. It keeps its memory from block to block.
+// A BlockRun belongs to a ClusterRun (cluster_run.hpp), which says when it runs. It keeps its memory from block to
+// block.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "softgpu/abi/kernel.hpp"
@@ -17,61 +18,61 @@ namespace softgpu::exec {
 class BlockRun {
  public:
   // Fills in everything of block() but its index.
-  void prepare(const GridLaunch&, std::uint64_t grid_id, std::uint32_t worker);
+  void prepare(const GridLaunch&, std::uint64_t grid_id, std::uint32_t worker, std::byte* shared);
   abi::Block& block() { return block_; }
 
   // A kernel with suspend points: makes the gangs of the block whose index has been set. None has run yet.
-  void start();
+  void start(const GridLaunch&, ClusterBarrier&);
 
-  enum class Status : std::uint8_t {
-    finished,
-    yielding,  // nothing but spinning threads is left to run, or others are due: call advance() again later
-    failed,
-  };
-  struct Advance {
-    Status status;
-    Outcome outcome;      // failed only
-    bool progress;        // a gang ended or reached a barrier
-    std::uint64_t steps;  // how often a gang was run
-  };
-  // Runs gangs, each until it suspends, round robin. `worker` may differ from call to call.
-  Advance advance(const GridLaunch&, std::uint32_t worker);
+  // Runs every gang that can run until it suspends, once. Inside run_guarded: a fault in a gang leaves this function
+  // from anywhere. Says whether a gang ended or reached a barrier.
+  bool run_pass();
+  bool can_run() const { return !next_.empty(); }
+  // The cluster's barrier has gone on to another phase.
+  void pass_cluster_barrier();
+
+  // How often a gang was run since start().
+  std::uint64_t steps() const { return steps_; }
+  // At which barriers its threads wait, for messages; empty when they wait at none.
+  std::string describe_waits() const;
 
   // For the functions that generated code calls.
   FrameArena& frames() { return frames_; }
   void arrive(const abi::Gang&, std::uint32_t barrier, std::uint32_t threads, std::uint32_t arrived);
+  void arrive_at_cluster(const abi::Gang&);
 
  private:
   struct GangRun {
     abi::Gang gang;
     void* frame = nullptr;
     bool started = false;
+    std::uint64_t arrived_in = 0;  // phase of the cluster's barrier
   };
-  void run_passes();
   bool run_ready_gangs();
   void run_gang(GangRun&);
   void settle(std::uint32_t index);
   static bool has_ended(const GangRun&);
   static bool at_plain_barrier(const GangRun&);
   void wait_at_barrier(std::uint32_t index);
-  void end_gang();
+  void wait_at_cluster_barrier(std::uint32_t index);
+  void end_gang(const GangRun&);
   void release_if_complete(Barrier&);
   bool complete(const Barrier&) const;
   std::uint32_t threads_counted(const abi::Gang&) const;
-  void report_deadlock() const;
 
   abi::Block block_;
-  SharedMemory shared_;
   FrameArena frames_;
   Barriers barriers_;
+  ClusterBarrier* cluster_barrier_ = nullptr;
   std::vector<GangRun> gangs_;
-  std::vector<std::uint32_t> ready_, next_;  // gangs to run in this pass and in the next one
+  std::vector<std::uint32_t> ready_, next_;         // gangs to run in this pass and in the next one
+  std::vector<std::uint32_t> waiting_for_cluster_;  // gangs
   std::uint32_t live_gangs_ = 0;
   bool signalled_ = false;     // a gang has arrived at a barrier without waiting: only counting is right from then on
   std::uint32_t threads_ = 0;  // of the block
 
   const GridLaunch* launch_ = nullptr;
-  bool progress_ = false, pass_progress_ = false;
+  bool pass_progress_ = false;
   std::uint64_t steps_ = 0;
 };
 

@@ -27,6 +27,8 @@ enum class Outcome : std::uint8_t {
 struct GridLaunch {
   KernelCode code;
   abi::Dim3 grid, block;
+  abi::Dim3 cluster;              // of blocks; the grid's extents are multiples of it
+  bool explicit_cluster = false;  // %is_explicit_cluster
   std::vector<std::byte> params;  // owned copy
   std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   std::string kernel_name;                        // for messages

@@ -12,7 +12,11 @@ constexpr std::chrono::microseconds kChunkTime{10};
 constexpr std::chrono::microseconds kSlice{50};
 constexpr std::chrono::microseconds kLongestRest{200};
 
-std::uint64_t count_blocks(const abi::Dim3& grid) { return std::uint64_t{grid.x} * grid.y * grid.z; }
+std::uint64_t volume(const abi::Dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
+
+abi::Dim3 divided(const abi::Dim3& grid, const abi::Dim3& unit) {
+  return {grid.x / unit.x, grid.y / unit.y, grid.z / unit.z};
+}
 
 }  // namespace
 
@@ -29,7 +33,11 @@ void Backoff::no_progress(Clock::time_point now) {
 }
 
 GridRun::GridRun(GridLaunch work, std::uint64_t grid_id)
-    : launch(std::move(work)), id(grid_id), total(count_blocks(launch.grid)), unfinished(total) {
+    : launch(std::move(work)),
+      id(grid_id),
+      unit(suspends() ? launch.cluster : abi::Dim3{}),
+      total(volume(divided(launch.grid, unit))),
+      unfinished(total) {
   priority = launch.priority;
   queue = launch.queue;
   grid = this;
@@ -39,6 +47,8 @@ std::uint64_t GridRun::blocks_left() const {
   const std::uint64_t taken = next.load(std::memory_order_relaxed);
   return taken < total ? total - taken : 0;
 }
+
+std::uint64_t GridRun::threads_per_unit() const { return volume(launch.block) * volume(unit); }
 
 BlockRange GridRun::take(std::size_t threads) {
   const std::uint64_t fair = blocks_left() / (4 * threads);
@@ -62,10 +72,11 @@ std::uint64_t GridRun::stop(Outcome why) {
   return taken < total ? total - taken : 0;
 }
 
-abi::Dim3 GridRun::index_of(std::uint64_t block) const {
-  const std::uint64_t row = block / launch.grid.x;
-  return {static_cast<std::uint32_t>(block % launch.grid.x), static_cast<std::uint32_t>(row % launch.grid.y),
-          static_cast<std::uint32_t>(row / launch.grid.y)};
+abi::Dim3 GridRun::index_of(std::uint64_t number) const {
+  const abi::Dim3 units = divided(launch.grid, unit);
+  const std::uint64_t row = number / units.x;
+  return {static_cast<std::uint32_t>(number % units.x) * unit.x, static_cast<std::uint32_t>(row % units.y) * unit.y,
+          static_cast<std::uint32_t>(row / units.y) * unit.z};
 }
 
 }  // namespace softgpu::exec

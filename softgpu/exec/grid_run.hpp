@@ -1,4 +1,7 @@
 // A grid in flight: which blocks are still to be started, which are set aside, how many have not ended.
+//
+// Where threads can wait for each other the blocks of a cluster run together, and the "blocks" that are counted and
+// handed out here are clusters (of one block, most often).
 #pragma once
 
 #include <atomic>
@@ -7,7 +10,7 @@
 #include <list>
 #include <memory>
 
-#include "softgpu/exec/block_run.hpp"
+#include "softgpu/exec/cluster_run.hpp"
 #include "softgpu/exec/task.hpp"
 
 namespace softgpu::exec {
@@ -40,6 +43,7 @@ struct GridRun : Task {
   bool has_failed() const { return outcome.load(std::memory_order_relaxed) != Outcome::completed; }
   bool has_fresh_blocks() const { return next.load(std::memory_order_relaxed) < total; }
   std::uint64_t blocks_left() const;
+  std::uint64_t threads_per_unit() const;
 
   // Some blocks that nobody has started; count 0 when there are none. As many as last about the time of a chunk, but
   // leaving enough for `threads` to end at about the same time; one for kernels with suspend points.
@@ -48,18 +52,20 @@ struct GridRun : Task {
   void note_duration(BlockRange, Clock::duration);
   // Says how the grid ends, unless that is settled, and takes all blocks that nobody has started. Returns how many.
   std::uint64_t stop(Outcome);
-  abi::Dim3 index_of(std::uint64_t block) const;
+  // Of the block with this number, or the first one of the cluster.
+  abi::Dim3 index_of(std::uint64_t number) const;
 
   GridLaunch launch;
   const std::uint64_t id;
-  const std::uint64_t total;  // blocks; up to 2^63
+  const abi::Dim3 unit;       // what runs together, in blocks
+  const std::uint64_t total;  // how many of it; up to 2^63
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> unfinished;
   std::atomic<Outcome> outcome{Outcome::completed};
   std::atomic<std::uint64_t> chunk{1};  // how many blocks to take at once
 
   // Kernels with suspend points; under the scheduler's lock.
-  std::list<std::unique_ptr<BlockRun>> set_aside;
+  std::list<std::unique_ptr<ClusterRun>> set_aside;
   std::atomic<std::size_t> set_aside_count{0};  // its size, to be read without the lock
   Backoff backoff;
   bool fresh_turn = true;  // next: start a block rather than resume one

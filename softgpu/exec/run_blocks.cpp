@@ -11,7 +11,12 @@ namespace {
 
 // A spinning gang is back at once; one that took longer has done something useful.
 constexpr std::chrono::nanoseconds kSpinStep{500};
-constexpr std::size_t kSpareBlocks = 64;
+constexpr std::size_t kSpareClusters = 64;
+
+bool report_no_memory() {
+  std::fputs("softgpu: no memory for another block: raise the limit on address space (ulimit -v)\n", stderr);
+  return false;
+}
 
 struct PlainRun {
   const GridRun& grid;
@@ -48,7 +53,7 @@ void Scheduler::run(Work& work, const Runner& runner) {
   GridRun& grid = *work.grid;
   std::uint64_t ended = work.dropped;
   if (ended == 0) {
-    if (!work.resumed && !provide_block(*work.seat))
+    if (!work.resumed && !provide_cluster(*work.seat))
       ended = work.fresh.count + drop_blocks(grid, Outcome::trap);
     else if (grid.suspends())
       ended = run_gangs(grid, work, runner);
@@ -64,12 +69,12 @@ bool Scheduler::should_leave(const GridRun& grid, const Runner& runner) const {
 }
 
 std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat& seat, const Runner& runner) {
-  seat.block->prepare(grid.launch, grid.id, seat.number);
-  Running running{.launch = &grid.launch, .block = &seat.block->block()};
+  abi::Block& block = seat.cluster->prepare_block(grid.launch, grid.id, seat.number);
+  Running running{.launch = &grid.launch, .block = &block};
   std::uint64_t ended = 0;
   Clock::time_point before = grid.total > 1 ? Clock::now() : Clock::time_point{};
   while (range.count > 0) {
-    PlainRun run{grid, range, seat.block->block()};
+    PlainRun run{grid, range, block};
     const Outcome outcome = run_guarded(running, run_range, &run);
     ended += range.count;
     if (outcome != Outcome::completed || ends_early(grid))
@@ -86,33 +91,31 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
 
 std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runner) {
   Seat& seat = *work.seat;
-  std::unique_ptr<BlockRun> block = std::move(work.resumed);
+  std::unique_ptr<ClusterRun> cluster = std::move(work.resumed);
   std::uint64_t ended = 0;
-  for (BlockRange range = work.fresh; block || range.count > 0; range = grid.take(seats_.size())) {
-    if (!block) {
-      block = std::move(seat.block);
-      block->prepare(grid.launch, grid.id, seat.number);
-      block->block().index = grid.index_of(range.first);
-      block->start();
+  for (BlockRange range = work.fresh; cluster || range.count > 0; range = grid.take(seats_.size())) {
+    if (!cluster) {
+      if (!start_cluster(grid, range.first, seat)) return ended + 1 + drop_blocks(grid, Outcome::trap);
+      cluster = std::move(seat.cluster);
     }
     const Clock::time_point before = Clock::now();
-    const BlockRun::Advance advance = block->advance(grid.launch, seat.number);
-    if (advance.status == BlockRun::Status::yielding) {
+    const ClusterRun::Advance advance = cluster->advance(grid.launch, seat.number);
+    if (advance.status == ClusterRun::Status::yielding) {
       const bool worked = advance.progress || (Clock::now() - before) > kSpinStep * advance.steps;
-      set_aside(grid, std::move(block), worked);
+      set_aside(grid, std::move(cluster), worked);
       return ended;
     }
     ++ended;
-    if (!seat.block) {
-      seat.block = std::move(block);
+    if (!seat.cluster) {
+      seat.cluster = std::move(cluster);
     } else {
       const Lock lock(mutex_);
-      keep_for_reuse(std::move(block));
+      keep_for_reuse(std::move(cluster));
     }
-    const bool failed = advance.status == BlockRun::Status::failed;
+    const bool failed = advance.status == ClusterRun::Status::failed;
     if (failed || ends_early(grid)) return ended + drop_blocks(grid, failed ? advance.outcome : Outcome::cancelled);
     if (grid.set_aside_count.load(std::memory_order_relaxed) > 0) {
-      // Those that were set aside may have been waiting for this block, and it is their turn.
+      // Those that were set aside may have been waiting for this one, and it is their turn.
       note_progress(grid);
       break;
     }
@@ -121,10 +124,10 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
   return ended;
 }
 
-void Scheduler::set_aside(GridRun& grid, std::unique_ptr<BlockRun> block, bool progress) {
+void Scheduler::set_aside(GridRun& grid, std::unique_ptr<ClusterRun> cluster, bool progress) {
   const Lock lock(mutex_);
   progress ? grid.backoff.progress(Clock::now()) : grid.backoff.no_progress(Clock::now());
-  grid.set_aside.push_back(std::move(block));
+  grid.set_aside.push_back(std::move(cluster));
   grid.set_aside_count.store(grid.set_aside.size(), std::memory_order_relaxed);
   // To the end of its class, so that other grids get their turn.
   tasks_.remove(grid);
@@ -136,27 +139,35 @@ void Scheduler::note_progress(GridRun& grid) {
   grid.backoff.progress(Clock::now());
 }
 
-bool Scheduler::provide_block(Seat& seat) {
-  if (seat.block) return true;
+bool Scheduler::provide_cluster(Seat& seat) {
+  if (seat.cluster) return true;
   {
     const Lock lock(mutex_);
-    if (!spare_blocks_.empty()) {
-      seat.block = std::move(spare_blocks_.back());
-      spare_blocks_.pop_back();
+    if (!spare_clusters_.empty()) {
+      seat.cluster = std::move(spare_clusters_.back());
+      spare_clusters_.pop_back();
       return true;
     }
   }
   try {
-    seat.block = std::make_unique<BlockRun>();
+    seat.cluster = std::make_unique<ClusterRun>();
     return true;
   } catch (const std::bad_alloc&) {
-    std::fputs("softgpu: no memory for another block: raise the limit on address space (ulimit -v)\n", stderr);
-    return false;
+    return report_no_memory();
   }
 }
 
-void Scheduler::keep_for_reuse(std::unique_ptr<BlockRun> block) {
-  if (spare_blocks_.size() < kSpareBlocks) spare_blocks_.push_back(std::move(block));
+bool Scheduler::start_cluster(GridRun& grid, std::uint64_t number, Seat& seat) {
+  try {
+    seat.cluster->start(grid.launch, grid.id, seat.number, grid.index_of(number));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return report_no_memory();
+  }
+}
+
+void Scheduler::keep_for_reuse(std::unique_ptr<ClusterRun> cluster) {
+  if (spare_clusters_.size() < kSpareClusters) spare_clusters_.push_back(std::move(cluster));
 }
 
 }  // namespace softgpu::exec

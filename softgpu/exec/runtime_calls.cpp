@@ -53,6 +53,10 @@ void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threa
   running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads, arrived);
 }
 
+void softgpu_rt_cluster_arrive(void* gang) {
+  running()->block_run->arrive_at_cluster(*static_cast<const abi::Gang*>(gang));
+}
+
 void softgpu_rt_trap() { leave_kernel(Outcome::trap); }
 
 void softgpu_rt_divergent_barrier(std::uint32_t line) {

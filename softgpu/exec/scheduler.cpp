@@ -19,12 +19,8 @@ constexpr std::chrono::microseconds kLookoutRest{50};
 // Set while a thread runs work: it will look for more by itself.
 thread_local bool t_working = false;
 
-std::uint64_t threads_per_block(const GridLaunch& launch) {
-  return std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-}
-
 bool is_small(const GridRun& grid) {
-  return grid.total <= 1 || grid.total < kSmallGridThreads / std::max<std::uint64_t>(1, threads_per_block(grid.launch));
+  return grid.total <= 1 || grid.total < kSmallGridThreads / std::max<std::uint64_t>(1, grid.threads_per_unit());
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ void Scheduler::unlist(Task& task) {
 
 bool Scheduler::may_start_fresh(const GridRun& grid) const {
   if (!grid.has_fresh_blocks()) return false;
-  return grid.launch.cooperative || grid.set_aside.size() * threads_per_block(grid.launch) < kThreadsInFlight;
+  return grid.launch.cooperative || grid.set_aside.size() * grid.threads_per_unit() < kThreadsInFlight;
 }
 
 bool Scheduler::can_run(const GridRun& grid, const Runner& runner) const {
@@ -175,7 +171,7 @@ std::uint64_t Scheduler::drop_blocks(GridRun& grid, Outcome why) {
 // Settles how the grid ends and takes all its blocks that are not being run; the caller has to report them.
 std::uint64_t Scheduler::drop_blocks_locked(GridRun& grid, Outcome why) {
   const std::uint64_t dropped = grid.stop(why) + grid.set_aside.size();
-  for (std::unique_ptr<BlockRun>& block : grid.set_aside) keep_for_reuse(std::move(block));
+  for (std::unique_ptr<ClusterRun>& cluster : grid.set_aside) keep_for_reuse(std::move(cluster));
   grid.set_aside.clear();
   grid.set_aside_count.store(0, std::memory_order_relaxed);
   return dropped;

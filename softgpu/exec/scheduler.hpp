@@ -19,8 +19,8 @@ namespace softgpu::exec {
 // The right to run work: there are as many as the pool has workers, so that helping host threads replace
 // workers instead of competing with them for cores.
 struct Seat {
-  std::uint32_t number = 0;         // %smid
-  std::unique_ptr<BlockRun> block;  // for the next block; empty when the last one was set aside
+  std::uint32_t number = 0;             // %smid
+  std::unique_ptr<ClusterRun> cluster;  // for the next blocks; empty when the last ones were set aside
 };
 
 // Who asks for work.
@@ -76,9 +76,9 @@ class Scheduler {
     Seat* seat = nullptr;
     std::unique_ptr<JobRun> job;
     GridRun* grid = nullptr;
-    BlockRange fresh;                   // to be started,
-    std::unique_ptr<BlockRun> resumed;  // to be resumed,
-    std::uint64_t dropped = 0;          // or only to be reported
+    BlockRange fresh;                     // to be started,
+    std::unique_ptr<ClusterRun> resumed;  // to be resumed,
+    std::uint64_t dropped = 0;            // or only to be reported
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -97,22 +97,23 @@ class Scheduler {
   std::uint64_t run_plain_blocks(GridRun&, BlockRange, Seat&, const Runner&);
   std::uint64_t run_gangs(GridRun&, Work&, const Runner&);
   bool should_leave(const GridRun&, const Runner&) const;
-  void set_aside(GridRun&, std::unique_ptr<BlockRun>, bool progress);
+  void set_aside(GridRun&, std::unique_ptr<ClusterRun>, bool progress);
   void note_progress(GridRun&);
   std::uint64_t drop_blocks(GridRun&, Outcome);
   std::uint64_t drop_blocks_locked(GridRun&, Outcome);
   void report_ended(GridRun&, std::uint64_t blocks);
   void finish(GridRun&);
   void release(Seat&);
-  bool provide_block(Seat&);
-  void keep_for_reuse(std::unique_ptr<BlockRun>);
+  bool provide_cluster(Seat&);
+  bool start_cluster(GridRun&, std::uint64_t number, Seat&);
+  void keep_for_reuse(std::unique_ptr<ClusterRun>);
 
   const Hooks hooks_;
   std::mutex mutex_;
   TaskList tasks_;
   std::vector<Seat> seats_;
   std::vector<Seat*> free_seats_;
-  std::vector<std::unique_ptr<BlockRun>> spare_blocks_;
+  std::vector<std::unique_ptr<ClusterRun>> spare_clusters_;
   bool lookout_ = false;
   std::atomic<unsigned> sleepers_{0};
   std::atomic<std::uint64_t> activity_{0};
