@@ -39,10 +39,11 @@ AtomicRMWInst::BinOp operation_of(FunctionLowering& f, const Instruction& i) {
   f.refuse(i, "has no operation");
 }
 
-// The threads of a block run on one thread of the host, so nobody else sees its shared memory. The operation stays
+// The threads of a cluster run on one thread of the host, so nobody else sees its shared memory. The operation stays
 // one instruction all the same, for widening to take apart lane by lane; jit/ makes plain code of what is left.
 llvm::SyncScope::ID observers_of(const Instruction& i) {
-  return i.space == ptx::Space::shared ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
+  const bool in_cluster = i.space == ptx::Space::shared || i.space == ptx::Space::shared_cluster;
+  return in_cluster ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
 }
 
 llvm::Align natural_alignment(Value* value) { return llvm::Align(value->getType()->getScalarSizeInBits() / 8); }

@@ -1,4 +1,4 @@
-// Barriers of the block and of the warp.
+// Barriers of the block, of the cluster and of the warp.
 #include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {
@@ -25,6 +25,16 @@ void reduce(FunctionLowering& f, const Instruction& i) {
   f.write(i.operands[0], result, i.types[0]);
 }
 
+// What was written before an arrival is there behind the wait: the marked functions are opaque to LLVM, and one thread
+// of the host runs the cluster.
+void lower_cluster_barrier(FunctionLowering& f, const Instruction& i) {
+  const bool aligned = i.has(Modifier::aligned);
+  if (i.has(Modifier::arrive))
+    f.call(aligned ? Mark::cluster_arrive : Mark::cluster_arrive_unaligned);
+  else
+    f.call(aligned ? Mark::cluster_wait : Mark::cluster_wait_unaligned);
+}
+
 }  // namespace
 
 void lower_barrier(FunctionLowering& f, const Instruction& i) {
@@ -32,6 +42,7 @@ void lower_barrier(FunctionLowering& f, const Instruction& i) {
     f.call(Mark::warp_sync, {f.read(i.operands[0], Type::u32)});
     return;
   }
+  if (i.has(Modifier::cluster)) return lower_cluster_barrier(f, i);
   if (i.has(Modifier::red)) return reduce(f, i);
   Value* threads = i.operands.size() > 1 ? f.read(i.operands[1], Type::u32) : f.ir.getInt32(0);
   const Mark mark = i.has(Modifier::arrive) ? Mark::barrier_arrive

@@ -84,6 +84,8 @@ constexpr Entry kEntries[] = {
     {Opcode::mov, {lower_mov, select}},
     {Opcode::cvta, {lower_cvta, select}},
     {Opcode::isspacep, {lower_isspacep, select}},
+    {Opcode::mapa, {lower_mapa, select}},
+    {Opcode::getctarank, {lower_getctarank, select}},
     // Memory
     {Opcode::ld, {lower_ld, branch}},
     {Opcode::ldu, {lower_ld, branch}},

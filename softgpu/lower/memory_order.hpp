@@ -1,7 +1,7 @@
 // PTX's memory consistency as LLVM's atomic orderings.
 //
-// A block's threads run on one thread of the host at a time, so scopes within a block need no fences of the
-// processor; the compiler must keep the order all the same.
+// A cluster's threads run on one thread of the host at a time, so scopes within a block or a cluster need no fences of
+// the processor; the compiler must keep the order all the same.
 #pragma once
 
 #include <llvm/IR/LLVMContext.h>
@@ -23,7 +23,8 @@ inline llvm::AtomicOrdering ordering_of(const ptx::Instruction& instruction, llv
 }
 
 inline llvm::SyncScope::ID scope_of(const ptx::Instruction& instruction) {
-  return instruction.has(ptx::Modifier::cta) ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
+  const bool within_cluster = instruction.has(ptx::Modifier::cta) || instruction.has(ptx::Modifier::cluster);
+  return within_cluster ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
 }
 
 }  // namespace softgpu::lower

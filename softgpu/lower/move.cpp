@@ -1,4 +1,5 @@
 // mov, and addresses between state spaces.
+#include "softgpu/lower/cluster.hpp"
 #include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {
@@ -77,26 +78,28 @@ void lower_mov(FunctionLowering& f, const Instruction& i) {
 // Generic addresses are host addresses. So are those of all spaces but shared, whose addresses are offsets.
 void lower_cvta(FunctionLowering& f, const Instruction& i) {
   Value* address = f.read(i.operands[1], i.types[0]);
-  if (i.space == Space::shared || i.space == Space::shared_cluster) {
+  Value* wide = resize(f.ir, address, 64, false);
+  if (i.space == Space::shared) {
     Value* base = f.ir.CreatePtrToInt(f.shared_base(), f.ir.getInt64Ty());
-    Value* wide = resize(f.ir, address, 64, false);
     address = i.has(Modifier::to) ? f.ir.CreateSub(wide, base) : f.ir.CreateAdd(wide, base);
-    address = resize(f.ir, address, ptx::bits(i.types[0]), false);
+  } else if (i.space == Space::shared_cluster) {
+    address = i.has(Modifier::to) ? cluster_address(f, wide)
+                                  : f.ir.CreatePtrToInt(cluster_pointer(f, wide), f.ir.getInt64Ty());
   }
-  f.write(i.operands[0], address, i.types[0]);
+  f.write(i.operands[0], resize(f.ir, address, ptx::bits(i.types[0]), false), i.types[0]);
 }
 
 void lower_isspacep(FunctionLowering& f, const Instruction& i) {
   Value* address = f.read(i.operands[1], Type::u64);
   Value* result = nullptr;
   switch (i.space.value_or(Space::global)) {
-    case Space::shared:
-    case Space::shared_cluster: result = is_in_shared(f, address); break;
+    case Space::shared: result = is_in_shared(f, address); break;
+    case Space::shared_cluster: result = is_in_cluster(f, address); break;
     case Space::const_: result = is_in_const(f, address); break;
     case Space::local: result = is_in_local(f, address); break;
     case Space::param: result = is_in_parameters(f, address); break;
     default: {
-      Value* elsewhere = f.ir.CreateOr(is_in_shared(f, address), is_in_local(f, address));
+      Value* elsewhere = f.ir.CreateOr(is_in_cluster(f, address), is_in_local(f, address));
       result = f.ir.CreateNot(f.ir.CreateOr(elsewhere, is_in_const(f, address)));
     }
   }

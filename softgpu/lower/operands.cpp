@@ -1,6 +1,7 @@
 // Reading and writing the operands of instructions.
 #include <bit>
 
+#include "softgpu/lower/cluster.hpp"
 #include "softgpu/lower/function_lowering.hpp"
 #include "softgpu/lower/special_registers.hpp"
 
@@ -115,16 +116,19 @@ llvm::Value* FunctionLowering::pointer(const ptx::Operand& operand, std::optiona
   const auto offset = static_cast<std::uint64_t>(address->offset);
   if (const auto* symbol = std::get_if<Symbol>(&address->base)) return displaced(symbol_pointer(*symbol), offset);
 
-  const bool in_shared = space == Space::shared || space == Space::shared_cluster;
+  const bool in_shared = space == Space::shared;
+  const bool in_cluster = space == Space::shared_cluster;
   const auto* reg = std::get_if<ptx::Register>(&address->base);
   if (!reg) {
     llvm::Value* absolute = ir.getInt64(offset);
+    if (in_cluster) return cluster_pointer(*this, absolute);
     return in_shared ? displaced(shared_base(), offset) : ir.CreateIntToPtr(absolute, ir.getPtrTy());
   }
   // Offsets into shared memory may be kept in 32-bit registers; sign-extended, a negative one and a positive
   // displacement still meet.
   llvm::AllocaInst* slot = storage(reg->index);
-  llvm::Value* base = resize(ir, ir.CreateLoad(slot->getAllocatedType(), slot), 64, in_shared);
+  llvm::Value* base = resize(ir, ir.CreateLoad(slot->getAllocatedType(), slot), 64, in_shared || in_cluster);
+  if (in_cluster) return cluster_pointer(*this, ir.CreateAdd(base, ir.getInt64(offset)));
   llvm::Value* start =
       in_shared ? ir.CreateGEP(ir.getInt8Ty(), shared_base(), base) : ir.CreateIntToPtr(base, ir.getPtrTy());
   return displaced(start, offset);

@@ -1,5 +1,7 @@
 #include "softgpu/lower/special_registers.hpp"
 
+#include "softgpu/lower/cluster.hpp"
+
 namespace softgpu::lower {
 namespace {
 
@@ -42,6 +44,21 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::nctaid_x: return f.call(Mark::nctaid_x);
     case S::nctaid_y: return f.call(Mark::nctaid_y);
     case S::nctaid_z: return f.call(Mark::nctaid_z);
+    case S::clusterid_x:
+    case S::clusterid_y:
+    case S::clusterid_z:
+    case S::nclusterid_x:
+    case S::nclusterid_y:
+    case S::nclusterid_z:
+    case S::cluster_ctaid_x:
+    case S::cluster_ctaid_y:
+    case S::cluster_ctaid_z:
+    case S::cluster_nctaid_x:
+    case S::cluster_nctaid_y:
+    case S::cluster_nctaid_z:
+    case S::cluster_ctarank:
+    case S::cluster_nctarank: return cluster_register(f, which);
+    case S::is_explicit_cluster: return f.call(Mark::is_explicit_cluster);
     case S::laneid: return f.call(Mark::laneid);
     case S::warpid: return f.call(Mark::warpid);
     case S::nwarpid: return f.ir.getInt32(kWarpNumbers);

@@ -178,6 +178,7 @@ struct Function {
   std::uint32_t max_registers = 0;
   std::uint32_t required_cluster[3] = {0, 0, 0};
   bool explicit_cluster = false;
+  bool blocks_are_clusters = false;  // a launch counts clusters where others count blocks
   std::uint32_t max_cluster_rank = 0;
   std::uint64_t parameter_bytes = 0;     // kernels: size of the parameter block
   std::uint32_t alias_of = kNoFunction;  // .alias: another name of this function, which has the body

@@ -173,8 +173,9 @@ class Checker {
   }
 
   bool is_32_bit_space() const {
-    return instruction_.space == Space::shared || instruction_.space == Space::local ||
-           instruction_.space == Space::const_ || instruction_.space == Space::param;
+    return instruction_.space == Space::shared || instruction_.space == Space::shared_cluster ||
+           instruction_.space == Space::local || instruction_.space == Space::const_ ||
+           instruction_.space == Space::param;
   }
 
   void check_symbol_space(const Operand& operand, const Symbol& symbol) {
@@ -185,8 +186,11 @@ class Checker {
     const Space actual = space_of(symbol);
     if (instruction_.opcode == Opcode::st && symbol.kind == Symbol::Kind::parameter && is_input(symbol))
       return refuse(operand.where, quoted(symbol.name) + " is a parameter and can't be written");
-    // Without a state space the address is a generic one, which is what names in .global give.
-    if (instruction_.space.value_or(Space::global) != actual)
+    // Without a state space the address is a generic one, which is what names in .global give. A block's own shared
+    // memory is a part of the cluster's.
+    Space wanted = instruction_.space.value_or(Space::global);
+    if (wanted == Space::shared_cluster) wanted = Space::shared;
+    if (wanted != actual)
       refuse(operand.where,
              quoted(symbol.name) + " is in " + std::string(spelling(actual)) + ", " + quoted(instruction_.text) +
                  " accesses " +
@@ -301,7 +305,7 @@ class Checker {
     const auto* symbol = std::get_if<Symbol>(&address.base);
     if (!symbol || !rule.may_be_symbol)
       return refuse(operand.where, quoted(instruction_.text) + " needs a register or a constant here, not an address");
-    if (instruction_.opcode == Opcode::cvta) {
+    if (instruction_.opcode != Opcode::mov) {
       check_symbol_space(operand, *symbol);
       if (problem_) return;
     }

@@ -157,7 +157,7 @@ InstructionForm match_instruction(std::string_view text) {
   while (!rest.empty()) {
     const auto offset = static_cast<std::size_t>(rest.data() - text.data());
     const std::string_view word = take_suffix(rest);
-    if (const auto space = space_named(word); space && !form.prototype.space && *space != Space::shared_cluster) {
+    if (const auto space = space_named(word); space && !form.prototype.space) {
       form.prototype.space = space;
       continue;
     }

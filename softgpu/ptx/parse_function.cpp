@@ -139,7 +139,9 @@ void Parser::parse_performance_directives(Function& target) {
       target.noreturn = true;
     else if (word.text == ".abi_preserve" || word.text == ".abi_preserve_control")
       number("the number of registers");
-    else if (word.text == ".blocksareclusters" || word.text == ".unique")
+    else if (word.text == ".blocksareclusters")
+      target.blocks_are_clusters = true;
+    else if (word.text == ".unique")
       continue;
     else
       reader_.fail(word.where, "unknown directive '" + std::string(word.text) + "' behind the function's head");

@@ -1,6 +1,5 @@
 // Operands.
 #include <algorithm>
-#include <array>
 
 #include "softgpu/ptx/parser.hpp"
 #include "softgpu/ptx/suggest.hpp"
@@ -9,30 +8,6 @@ namespace softgpu::ptx {
 namespace {
 
 constexpr std::size_t kWidestVector = 8;
-
-// softgpu launches no clusters; a grid without them is one whose clusters are of one block.
-std::optional<Operand> cluster_register(std::string_view name) {
-  static constexpr std::string_view kBlockIndex = "%clusterid.", kGridSize = "%nclusterid.";
-  static constexpr std::array<std::string_view, 4> kOne = {"%cluster_nctaid.x", "%cluster_nctaid.y",
-                                                           "%cluster_nctaid.z", "%cluster_nctarank"};
-  static constexpr std::array<std::string_view, 5> kZero = {"%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z",
-                                                            "%cluster_ctarank", "%is_explicit_cluster"};
-  Operand operand;
-  if (std::find(kOne.begin(), kOne.end(), name) != kOne.end())
-    operand.value = Immediate{Immediate::Kind::integer, 1};
-  else if (std::find(kZero.begin(), kZero.end(), name) != kZero.end())
-    operand.value = Immediate{Immediate::Kind::integer, 0};
-  else if (name.starts_with(kBlockIndex) || name.starts_with(kGridSize)) {
-    const std::string same =
-        (name.starts_with(kGridSize) ? "%nctaid" : "%ctaid") + std::string(name.substr(name.size() - 2));
-    const auto special = special_register_named(same);
-    if (!special) return std::nullopt;
-    operand.value = *special;
-  } else {
-    return std::nullopt;
-  }
-  return operand;
-}
 
 }  // namespace
 
@@ -228,7 +203,6 @@ Operand Parser::parse_special_register(const Token& name) {
     operand.value = *special;
     return operand;
   }
-  if (const auto operand = cluster_register(full)) return *operand;
   if (is_unsupported_special_register(full))
     reader_.fail(name.where, "softgpu does not have the special register '" + full + "'",
                  Diagnostic::Cause::unsupported);

@@ -37,7 +37,7 @@ bool is_type(Suffix suffix) { return suffix >= kFirstType && suffix < kFirstWidt
 std::vector<std::string_view> all_suffixes() {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kFirstWidth + kWidths.size(); ++i) names.push_back(spelling_of_suffix(i));
-  for (Space space : {Space::const_, Space::global, Space::local, Space::param, Space::shared})
+  for (Space space : {Space::const_, Space::global, Space::local, Space::param, Space::shared, Space::shared_cluster})
     names.push_back(spelling(space));
   return names;
 }

@@ -31,19 +31,56 @@ constexpr std::array<std::string_view, 8> kSpaces = {".reg",   ".const",  ".glob
                                                      ".param", ".shared", ".shared::cluster", ".tex"};
 static_assert(kSpaces.size() == static_cast<std::size_t>(Space::tex) + 1);
 
-constexpr std::array<std::string_view, 35> kSpecialRegisters = {
-    "%tid.x",          "%tid.y",           "%tid.z",
-    "%ntid.x",         "%ntid.y",          "%ntid.z",
-    "%ctaid.x",        "%ctaid.y",         "%ctaid.z",
-    "%nctaid.x",       "%nctaid.y",        "%nctaid.z",
-    "%laneid",         "%warpid",          "%nwarpid",
-    "%smid",           "%nsmid",           "%gridid",
-    "%envreg1",        "%envreg2",         "%lanemask_eq",
-    "%lanemask_le",    "%lanemask_lt",     "%lanemask_ge",
-    "%lanemask_gt",    "%clock",           "%clock_hi",
-    "%clock64",        "%globaltimer",     "%globaltimer_lo",
-    "%globaltimer_hi", "%total_smem_size", "%dynamic_smem_size",
-    "%aggr_smem_size", "WARP_SZ"};
+constexpr std::array<std::string_view, 50> kSpecialRegisters = {"%tid.x",
+                                                                "%tid.y",
+                                                                "%tid.z",
+                                                                "%ntid.x",
+                                                                "%ntid.y",
+                                                                "%ntid.z",
+                                                                "%ctaid.x",
+                                                                "%ctaid.y",
+                                                                "%ctaid.z",
+                                                                "%nctaid.x",
+                                                                "%nctaid.y",
+                                                                "%nctaid.z",
+                                                                "%clusterid.x",
+                                                                "%clusterid.y",
+                                                                "%clusterid.z",
+                                                                "%nclusterid.x",
+                                                                "%nclusterid.y",
+                                                                "%nclusterid.z",
+                                                                "%cluster_ctaid.x",
+                                                                "%cluster_ctaid.y",
+                                                                "%cluster_ctaid.z",
+                                                                "%cluster_nctaid.x",
+                                                                "%cluster_nctaid.y",
+                                                                "%cluster_nctaid.z",
+                                                                "%cluster_ctarank",
+                                                                "%cluster_nctarank",
+                                                                "%is_explicit_cluster",
+                                                                "%laneid",
+                                                                "%warpid",
+                                                                "%nwarpid",
+                                                                "%smid",
+                                                                "%nsmid",
+                                                                "%gridid",
+                                                                "%envreg1",
+                                                                "%envreg2",
+                                                                "%lanemask_eq",
+                                                                "%lanemask_le",
+                                                                "%lanemask_lt",
+                                                                "%lanemask_ge",
+                                                                "%lanemask_gt",
+                                                                "%clock",
+                                                                "%clock_hi",
+                                                                "%clock64",
+                                                                "%globaltimer",
+                                                                "%globaltimer_lo",
+                                                                "%globaltimer_hi",
+                                                                "%total_smem_size",
+                                                                "%dynamic_smem_size",
+                                                                "%aggr_smem_size",
+                                                                "WARP_SZ"};
 static_assert(kSpecialRegisters.size() == static_cast<std::size_t>(SpecialRegister::warp_size) + 1);
 
 template <typename Enum, std::size_t N>
@@ -87,6 +124,7 @@ std::optional<SpecialRegister> special_register_named(std::string_view name) {
 
 Type type_of(SpecialRegister reg) {
   switch (reg) {
+    case SpecialRegister::is_explicit_cluster: return Type::pred;
     case SpecialRegister::gridid:
     case SpecialRegister::clock64:
     case SpecialRegister::globaltimer: return Type::u64;
@@ -95,8 +133,9 @@ Type type_of(SpecialRegister reg) {
 }
 
 bool is_unsupported_special_register(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kNames = {"%current_graph_exec", "%tid", "%ntid", "%ctaid",
-                                                             "%nctaid"};
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "%current_graph_exec", "%tid",        "%ntid",          "%ctaid",         "%nctaid",
+      "%clusterid",          "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
   static constexpr std::array<std::string_view, 3> kFamilies = {"%envreg", "%pm", "%reserved_smem_offset_"};
   for (std::string_view known : kNames)
     if (name == known) return true;

@@ -101,6 +101,21 @@ enum class SpecialRegister : std::uint8_t {
   nctaid_x,
   nctaid_y,
   nctaid_z,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
+  is_explicit_cluster,
   laneid,
   warpid,
   nwarpid,
@@ -139,7 +154,7 @@ std::optional<Type> type_named(std::string_view);
 std::optional<Space> space_named(std::string_view);  // also .shared::cta, .param::entry, .param::func
 std::optional<SpecialRegister> special_register_named(std::string_view);
 
-// The type that reading a special register gives: .u32 or .u64.
+// The type that reading a special register gives: .u32, .u64 or .pred.
 Type type_of(SpecialRegister);
 
 // A special register of PTX that softgpu does not have, such as %envreg3.

@@ -63,6 +63,20 @@ Value* wait_at_barrier(IRBuilder<>& builder, Mark mark, const BarrierSite& site)
   return reduction == abi::BarrierReduction::count ? out : builder.CreateIsNotNull(out);
 }
 
+bool is_cluster_barrier(Mark mark) {
+  return mark == Mark::cluster_arrive || mark == Mark::cluster_arrive_unaligned || mark == Mark::cluster_wait ||
+         mark == Mark::cluster_wait_unaligned;
+}
+
+void pass_cluster_barrier(IRBuilder<>& builder, Mark mark, Value* gang) {
+  if (mark == Mark::cluster_wait || mark == Mark::cluster_wait_unaligned)
+    return suspend(builder, gang, abi::Suspend::cluster_barrier);
+  Module* module = builder.GetInsertBlock()->getModule();
+  const FunctionCallee arrive =
+      module->getOrInsertFunction("softgpu_rt_cluster_arrive", builder.getVoidTy(), builder.getPtrTy());
+  builder.CreateCall(arrive, {gang});
+}
+
 void yield(IRBuilder<>& builder, Value* gang) { suspend(builder, gang, abi::Suspend::yield); }
 
 void report_divergent_barrier(IRBuilder<>& builder, const CallInst& barrier) {

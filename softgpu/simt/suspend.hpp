@@ -20,6 +20,10 @@ struct BarrierSite {
 // Emits the arrival and, but for barrier_arrive, the wait. Gives the reduction's result, or null.
 llvm::Value* wait_at_barrier(llvm::IRBuilder<>&, abi::Mark, const BarrierSite&);
 
+// The barrier of the cluster, where arriving and waiting are apart.
+bool is_cluster_barrier(abi::Mark);
+void pass_cluster_barrier(llvm::IRBuilder<>&, abi::Mark, llvm::Value* gang);
+
 // Lets the other gangs run.
 void yield(llvm::IRBuilder<>&, llvm::Value* gang);
 

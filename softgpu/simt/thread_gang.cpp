@@ -24,6 +24,10 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
     case MarkKind::query: return values.base(mark);
     case MarkKind::clock: return read_clock(builder, mark);
     case MarkKind::block: {
+      if (is_cluster_barrier(mark)) {
+        pass_cluster_barrier(builder, mark, gang);
+        return nullptr;
+      }
       Value* predicate =
           call.arg_size() == 3 ? builder.CreateZExt(call.getArgOperand(2), builder.getInt32Ty()) : nullptr;
       return wait_at_barrier(builder, mark,

@@ -50,6 +50,10 @@ std::optional<BlockField> block_field_of(Mark mark) {
     case Mark::nctaid_x: return BlockField{offsetof(abi::Block, grid.x), 'i'};
     case Mark::nctaid_y: return BlockField{offsetof(abi::Block, grid.y), 'i'};
     case Mark::nctaid_z: return BlockField{offsetof(abi::Block, grid.z), 'i'};
+    case Mark::cluster_nctaid_x: return BlockField{offsetof(abi::Block, cluster.x), 'i'};
+    case Mark::cluster_nctaid_y: return BlockField{offsetof(abi::Block, cluster.y), 'i'};
+    case Mark::cluster_nctaid_z: return BlockField{offsetof(abi::Block, cluster.z), 'i'};
+    case Mark::is_explicit_cluster: return BlockField{offsetof(abi::Block, explicit_cluster), 'i'};
     case Mark::smid: return BlockField{offsetof(abi::Block, worker), 'i'};
     case Mark::gridid: return BlockField{offsetof(abi::Block, grid_id), 'l'};
     case Mark::workspace: return BlockField{offsetof(abi::Block, workspace), 'l'};

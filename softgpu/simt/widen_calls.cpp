@@ -142,6 +142,7 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
     Value* together = builder_.CreateICmpEQ(here, mask_bits(live));
     branch(together, [] {}, [&] { report_divergent_barrier(builder_, original); });
   }
+  if (is_cluster_barrier(mark)) return pass_cluster_barrier(builder_, mark, arguments_.gang);
   Value* arrived = builder_.CreateZExtOrTrunc(
       builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(here, builder_.getInt64Ty())),
       builder_.getInt32Ty());

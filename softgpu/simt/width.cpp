@@ -21,6 +21,12 @@ bool any_mark(Function& kernel, auto&& matches) {
   return false;
 }
 
+// A barrier that lanes of one warp may reach apart.
+bool is_unaligned(abi::Mark mark) {
+  return mark == abi::Mark::barrier_sync_unaligned || mark == abi::Mark::cluster_arrive_unaligned ||
+         mark == abi::Mark::cluster_wait_unaligned;
+}
+
 unsigned vector_lanes(const TargetMachine& target) {
   return target.getMCSubtargetInfo()->checkFeatures("+avx512f") ? 16 : 8;
 }
@@ -37,13 +43,12 @@ unsigned choose_width(Function& kernel, TargetMachine& target) {
   // Lanes that wait for a lane of their own gang would wait for ever if they ran in step.
   if (kernel.hasFnAttribute(kSpins)) return 1;
   const unsigned width = vector_lanes(target);
-  const auto is_unaligned = [](abi::Mark mark, Instruction&) { return mark == abi::Mark::barrier_sync_unaligned; };
-  if (any_mark(kernel, is_unaligned)) {
+  if (any_mark(kernel, [](abi::Mark mark, Instruction&) { return is_unaligned(mark); })) {
     canonicalise_control_flow(kernel, target);
     const Divergence divergence(kernel, abi::Shape::general, width);
     const BasicBlock* entry = &kernel.getEntryBlock();
     const bool apart = any_mark(kernel, [&](abi::Mark mark, Instruction& barrier) {
-      return mark == abi::Mark::barrier_sync_unaligned && divergence.mask_leader(barrier.getParent()) != entry;
+      return is_unaligned(mark) && divergence.mask_leader(barrier.getParent()) != entry;
     });
     if (apart) return 1;
   }

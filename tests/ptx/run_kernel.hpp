@@ -13,7 +13,21 @@ struct Shape {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = 32, block_y = 1, block_z = 1;
   unsigned dynamic_shared = 0;
+  unsigned cluster_x = 0, cluster_y = 1, cluster_z = 1;  // in blocks; without x there are no clusters
 };
+
+inline CUresult launch_shaped(CUfunction kernel, const Shape& shape, void** parameters) {
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {shape.cluster_x, shape.cluster_y, shape.cluster_z};
+  CUlaunchConfig config{};
+  config.gridDimX = shape.grid_x, config.gridDimY = shape.grid_y, config.gridDimZ = shape.grid_z;
+  config.blockDimX = shape.block_x, config.blockDimY = shape.block_y, config.blockDimZ = shape.block_z;
+  config.sharedMemBytes = shape.dynamic_shared;
+  config.attrs = &cluster;
+  config.numAttrs = shape.cluster_x != 0 ? 1 : 0;
+  return CU(cuLaunchKernelEx)(&config, kernel, parameters, nullptr);
+}
 
 // A module of one kernel `k` that gets the array's address in %data. `statements` may use the registers %r0 to %r31
 // (.b32), %d0 to %d31 (.b64), %p0 to %p15 (.pred), %f0 to %f15 (.f32), %h0 to %h15 (.b16), and %t, %lane, %block as the
@@ -49,8 +63,7 @@ std::vector<T> run_kernel(const std::string& text, std::vector<T> array, Shape s
   CUdeviceptr pointer = memory.get();
   void* parameters[] = {&pointer};
   EXPECT_SUCCESS(CU(cuMemcpyHtoD)(pointer, array.data(), bytes));
-  EXPECT_SUCCESS(CU(cuLaunchKernel)(kernel, shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x, shape.block_y,
-                                    shape.block_z, shape.dynamic_shared, nullptr, parameters, nullptr));
+  EXPECT_SUCCESS(launch_shaped(kernel, shape, parameters));
   EXPECT_SUCCESS(CU(cuMemcpyDtoH)(array.data(), pointer, bytes));
   return array;
 }

@@ -154,11 +154,12 @@ TEST(SpecialRegister, IsReadByMov) {
   EXPECT_EQ(kernel_error("mov.u32 %r1, %tidd.x;"), "line 12, column 14: error: '%tidd' is not declared");
 }
 
-TEST(SpecialRegister, OfClustersIsThatOfAGridWithoutThem) {
-  EXPECT_EQ(immediate(parsed_instruction("mov.u32 %r1, %cluster_nctarank;").operands[1]).bits, 1u);
-  EXPECT_EQ(immediate(parsed_instruction("mov.u32 %r1, %cluster_ctaid.y;").operands[1]).bits, 0u);
-  EXPECT_EQ(special(parsed_instruction("mov.u32 %r1, %clusterid.y;").operands[1]), SpecialRegister::ctaid_y);
-  EXPECT_EQ(special(parsed_instruction("mov.u32 %r1, %nclusterid.z;").operands[1]), SpecialRegister::nctaid_z);
+TEST(SpecialRegister, OfClusters) {
+  EXPECT_EQ(special(parsed_instruction("mov.u32 %r1, %clusterid.y;").operands[1]), SpecialRegister::clusterid_y);
+  EXPECT_EQ(special(parsed_instruction("mov.pred %p1, %is_explicit_cluster;").operands[1]),
+            SpecialRegister::is_explicit_cluster);
+  EXPECT_EQ(kernel_error("mov.u32 %r1, %is_explicit_cluster;"),
+            "line 12, column 14: error: '%is_explicit_cluster' is a .pred, 'mov.u32' needs a .u32 here");
 }
 
 TEST(SpecialRegister, ThatSoftgpuLacksIsRefused) {
