@@ -48,7 +48,8 @@ void set_kernel(GraphNode& node, const CUDA_KERNEL_NODE_PARAMS_v3& params) {
 void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
   const auto node = find_node(handle);
   const auto& work = work_as<runtime::KernelWork>(*node);
-  const auto& [given, grid, block, shared_bytes, priority, cooperative, parameters, extra, attributes] = work.request;
+  const CUfunction given = work.request.handle;
+  const auto &grid = work.request.grid, &block = work.request.block;
   params = {};
   if (Driver::get().handles().kernels.find(reinterpret_cast<CUkernel>(given)) != nullptr)
     params.kern = reinterpret_cast<CUkernel>(given);
@@ -56,7 +57,7 @@ void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
     params.func = given;
   params.gridDimX = grid.x, params.gridDimY = grid.y, params.gridDimZ = grid.z;
   params.blockDimX = block.x, params.blockDimY = block.y, params.blockDimZ = block.z;
-  params.sharedMemBytes = shared_bytes;
+  params.sharedMemBytes = work.request.dynamic_shared_bytes;
   params.kernelParams = node->argument_pointers();
   params.ctx = work.module->context().handle();
 }

@@ -20,19 +20,21 @@ void start(CUfunction handle, CUstream stream_handle, NullStream null, LaunchReq
   runtime::launch(find_function(handle, stream->context()), *stream, request);
 }
 
-bool is_single(const decltype(CUlaunchAttributeValue::clusterDim)& cluster) {
-  return cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1;
-}
-
 // Launch attributes beside the shape. Hints for a GPU's hardware are accepted; what would change the result is refused.
 struct Attributes {
   std::optional<int> priority;
   bool cooperative = false;
+  std::optional<abi::Dim3> cluster;
   CUevent completion = nullptr;
 };
 
 void require_flag(int value) {
   require(value == 0 || value == 1, CUDA_ERROR_INVALID_VALUE, "a launch attribute that is 0 or 1");
+}
+
+bool is_cluster_policy(CUclusterSchedulingPolicy policy) {
+  return policy == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || policy == CU_CLUSTER_SCHEDULING_POLICY_SPREAD ||
+         policy == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
 }
 
 Attributes attributes_of(const CUlaunchConfig& config) {
@@ -44,7 +46,6 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       case CU_LAUNCH_ATTRIBUTE_IGNORE:
       case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -60,8 +61,12 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY: result.priority = runtime::clamped_priority(value.priority); break;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: result.cooperative = value.cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        require(is_single(value.clusterDim), CUDA_ERROR_NOT_SUPPORTED,
-                "softgpu has no clusters of more than one block");
+        result.cluster = abi::Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+        break;
+      // One worker runs a cluster, whatever the policy.
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        require(is_cluster_policy(value.clusterSchedulingPolicyPreference), CUDA_ERROR_INVALID_VALUE,
+                "no such policy for the scheduling of clusters");
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no graph nodes that kernels can change");
@@ -81,6 +86,7 @@ void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void
                   {.handle = handle,
                    .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                    .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                   .cluster = attributes.cluster,
                    .dynamic_shared_bytes = config->sharedMemBytes,
                    .priority = attributes.priority.value_or(stream->priority()),
                    .cooperative = attributes.cooperative,
@@ -100,6 +106,7 @@ void apply_attributes(LaunchRequest& request, std::span<const CUlaunchAttribute>
   const Attributes applied = attributes_of(config);
   request.priority = applied.priority.value_or(request.priority);
   request.cooperative = applied.cooperative;
+  request.cluster = applied.cluster;
 }
 
 }  // namespace softgpu::api

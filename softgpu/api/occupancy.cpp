@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "softgpu/api/functions.hpp"
 #include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/cluster.hpp"
 #include "softgpu/runtime/device.hpp"
 
 namespace softgpu::api {
 namespace {
 
 using runtime::Device;
+using runtime::Function;
 using runtime::OccupancyKernel;
 
 // The body gets what the rules need to know of the function, and the device.
@@ -29,8 +33,7 @@ CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
   return call_in_context(name, [&](Context& context) { with_function(handle, context, body); });
 }
 
-// Of a launch, whose stream says which context it is. The body also gets the size of the clusters that the kernel
-// needs.
+// Of a launch, whose stream says which context it is. The body also gets the function.
 template <typename Body>
 CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchConfig* config, Body&& body) {
   return call(name, [&] {
@@ -38,17 +41,16 @@ CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchCon
     require(config->numAttrs == 0 || config->attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
     const auto stream = find_stream(config->hStream, NullStream::legacy);
     const auto function = find_function(handle, stream->context());
-    const unsigned cluster = runtime::required_cluster_size(function->facts(), function->settings());
     with_function(handle, stream->context(),
-                  [&](const OccupancyKernel& kernel, const Device& device) { body(kernel, device, cluster); });
+                  [&](const OccupancyKernel& kernel, const Device& device) { body(*function, kernel, device); });
   });
 }
 
-bool asks_for_clusters(const CUlaunchConfig& config) {
-  return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const CUlaunchAttribute& attribute) {
-    const auto& cluster = attribute.value.clusterDim;
-    return attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && (cluster.x > 1 || cluster.y > 1 || cluster.z > 1);
-  });
+std::optional<softgpu::abi::Dim3> requested_cluster(const CUlaunchConfig& config) {
+  for (const CUlaunchAttribute& attribute : std::span(config.attrs, config.numAttrs))
+    if (const auto& cluster = attribute.value.clusterDim; attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      return softgpu::abi::Dim3{cluster.x, cluster.y, cluster.z};
+  return std::nullopt;
 }
 
 CUresult max_active_blocks(const char* name, int* blocks, CUfunction function, int block_size, size_t dynamic_shared,
@@ -116,24 +118,34 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunct
   });
 }
 
+// The size that the launch itself asks for does not matter.
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
-  return call_with_launch(__func__, function, config, [&](const OccupancyKernel&, const Device&, unsigned cluster) {
-    require_pointer(size);
-    *size = static_cast<int>(cluster);
-  });
+  return call_with_launch(
+      __func__, function, config, [&](const Function& launched, const OccupancyKernel&, const Device& device) {
+        require_pointer(size);
+        const auto required = runtime::required_cluster(launched.facts(), launched.settings());
+        const unsigned most =
+            device.profile().has_clusters() ? runtime::max_cluster_size(launched.facts(), launched.settings()) : 1;
+        *size = static_cast<int>(required ? runtime::blocks_of(*required) : most);
+      });
 }
 
-// On softgpu a cluster is one block; none of more can be active.
+// A worker runs a cluster as a whole, so that there is room for one of any size whose blocks fit onto a multiprocessor.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
   return call_with_launch(
-      __func__, function, config, [&](const OccupancyKernel& kernel, const Device& device, unsigned cluster) {
+      __func__, function, config, [&](const Function& launched, const OccupancyKernel& kernel, const Device& device) {
         require_pointer(clusters);
         const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
         require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
                 "a block of no threads, or of more than there can be");
-        const int per_multiprocessor =
+        const runtime::Cluster cluster =
+            runtime::cluster_of(launched.facts(), launched.settings(), requested_cluster(*config));
+        const int blocks =
+            device.multiprocessors() *
             runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes);
-        *clusters = cluster > 1 || asks_for_clusters(*config) ? 0 : per_multiprocessor * device.multiprocessors();
+        const auto size = static_cast<int>(runtime::blocks_of(cluster.size));
+        const bool possible = blocks > 0 && (size == 1 || device.profile().has_clusters());
+        *clusters = possible ? std::max(1, blocks / size) : 0;
       });
 }
 

@@ -99,6 +99,9 @@ KernelFacts facts_of(const ptx::Module& module, const ptx::Function& kernel) {
   facts.registers = estimate_registers(kernel);
   std::copy_n(kernel.required_threads, 3, facts.required_threads);
   std::copy_n(kernel.required_cluster, 3, facts.required_cluster);
+  facts.max_cluster_rank = kernel.max_cluster_rank;
+  facts.explicit_cluster = kernel.explicit_cluster;
+  facts.blocks_are_clusters = kernel.blocks_are_clusters;
   for (const std::uint32_t threads : {product(kernel.max_threads), product(kernel.required_threads)})
     if (threads != 0) facts.max_threads_per_block = std::min(facts.max_threads_per_block, threads);
   return facts;

@@ -29,6 +29,9 @@ struct KernelFacts {
   std::uint32_t max_threads_per_block = 1024;
   std::uint32_t required_threads[3] = {0, 0, 0};
   std::uint32_t required_cluster[3] = {0, 0, 0};
+  std::uint32_t max_cluster_rank = 0;  // blocks; 0: the device's limit
+  bool explicit_cluster = false;       // a launch has to name the cluster's size
+  bool blocks_are_clusters = false;    // the grid of a launch counts clusters
   bool has_dynamic_shared = false;
   std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
 };

@@ -65,7 +65,7 @@ constexpr Attribute kAttributes[] = {
      [](const KernelOnDevice& k) { return default_dynamic_shared(k.facts); }, check_dynamic_shared},
     {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, [](const KernelOnDevice&) { return -1; }, check_carveout},
     {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
-     [](const KernelOnDevice& k) { return k.facts.required_cluster[0] != 0 ? 1 : 0; }},
+     [](const KernelOnDevice& k) { return k.facts.required_cluster[0] != 0 || k.facts.explicit_cluster ? 1 : 0; }},
     {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
      [](const KernelOnDevice& k) { return static_cast<int>(k.facts.required_cluster[0]); }, check_cluster_extent},
     {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
@@ -99,18 +99,6 @@ void set_kernel_attribute(CUfunction_attribute attribute, int value, const Kerne
 
 int max_dynamic_shared(const jit::KernelFacts& facts, const KernelSettings& settings) {
   return settings.get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).value_or(default_dynamic_shared(facts));
-}
-
-unsigned required_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings) {
-  constexpr CUfunction_attribute kExtents[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                               CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-                                               CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
-  unsigned size = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto set = static_cast<unsigned>(settings.get(kExtents[i]).value_or(0));
-    size *= std::max({facts.required_cluster[i], set, 1u});
-  }
-  return size;
 }
 
 }  // namespace softgpu::runtime

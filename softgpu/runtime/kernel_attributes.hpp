@@ -52,7 +52,4 @@ void set_kernel_attribute(CUfunction_attribute attribute, int value, const Kerne
 // Dynamic shared memory that a launch may ask for.
 int max_dynamic_shared(const jit::KernelFacts& facts, const KernelSettings& settings);
 
-// How many blocks are a cluster, as far as the kernel has a say in it; 1 unless it needs more.
-unsigned required_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings);
-
 }  // namespace softgpu::runtime

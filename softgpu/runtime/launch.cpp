@@ -1,10 +1,13 @@
 #include "softgpu/runtime/launch.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "softgpu/runtime/capture.hpp"
+#include "softgpu/runtime/cluster.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/device.hpp"
 #include "softgpu/runtime/driver.hpp"
@@ -87,8 +90,6 @@ void check_extent(const Function& function, const char* what, abi::Dim3 dim, con
 
 void check_shape(const Function& function, const LaunchRequest& request) {
   const jit::KernelFacts& facts = function.facts();
-  require(required_cluster_size(facts, function.settings()) == 1, CUDA_ERROR_NOT_SUPPORTED,
-          "softgpu has no clusters of more than one block");
   check_extent(function, "grid", request.grid, kMaxGridDim);
   check_extent(function, "block", request.block, kMaxBlockDim);
   const std::uint64_t threads = std::uint64_t{request.block.x} * request.block.y * request.block.z;
@@ -104,6 +105,30 @@ void check_shape(const Function& function, const LaunchRequest& request) {
   if (request.dynamic_shared_bytes > static_cast<unsigned>(shared))
     refuse(function, std::to_string(request.dynamic_shared_bytes) + " bytes of dynamic shared memory; it can have " +
                          std::to_string(shared) + " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+}
+
+Cluster checked_cluster(const Function& function, const Device& device, const abi::Dim3& grid,
+                        const std::optional<abi::Dim3>& requested) {
+  const Cluster cluster = cluster_of(function.facts(), function.settings(), requested);
+  require(!cluster.is_explicit || device.profile().has_clusters(), CUDA_ERROR_NOT_SUPPORTED,
+          "devices have clusters from compute capability 9.0 on");
+  const abi::Dim3& size = cluster.size;
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+    throw Failure(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel '" + function.facts().name + "': a grid of " + text(grid) +
+                                                       " blocks is not one of whole clusters of " + text(size));
+  return cluster;
+}
+
+// A kernel may have been compiled for launches that count clusters; then this is their grid in blocks.
+abi::Dim3 grid_in_blocks(const Function& function, const abi::Dim3& grid) {
+  const jit::KernelFacts& facts = function.facts();
+  if (!facts.blocks_are_clusters || facts.required_cluster[0] == 0) return grid;
+  const auto scaled = [](std::uint32_t clusters, std::uint32_t blocks) {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(std::uint64_t{clusters} * std::max(blocks, 1u), UINT32_MAX));
+  };
+  const auto& cluster = facts.required_cluster;
+  return {scaled(grid.x, cluster[0]), scaled(grid.y, cluster[1]), scaled(grid.z, cluster[2])};
 }
 
 // All blocks of a cooperative grid have to fit onto the device at once.
@@ -157,10 +182,12 @@ std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequ
 }
 
 // The kernel's module, for the time of its use.
-std::shared_ptr<Module> check(const Function& function, const LaunchRequest& request) {
+std::shared_ptr<Module> check(const Function& function, LaunchRequest request) {
   std::shared_ptr<Module> module = function.module();
   require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
+  request.grid = grid_in_blocks(function, request.grid);
   check_shape(function, request);
+  checked_cluster(function, module->context().device(), request.grid, request.cluster);
   if (request.cooperative) check_cooperative(function, *module, request);
   return module;
 }
@@ -180,9 +207,13 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               std::vector<std::byte> arguments, const void* queue) {
+  const abi::Dim3 blocks = grid_in_blocks(function, request.grid);
+  const Cluster cluster = checked_cluster(function, module->context().device(), blocks, request.cluster);
   exec::GridLaunch grid{.code = function.code(*module, request.block),
-                        .grid = request.grid,
+                        .grid = blocks,
                         .block = request.block,
+                        .cluster = cluster.size,
+                        .explicit_cluster = cluster.is_explicit,
                         .params = std::move(arguments),
                         .static_shared_bytes = function.facts().static_shared_bytes,
                         .dynamic_shared_bytes = request.dynamic_shared_bytes,

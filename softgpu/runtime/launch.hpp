@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct KernelWork;
 struct LaunchRequest {
   CUfunction handle = nullptr;  // as the program gave it: a CUkernel, possibly
   abi::Dim3 grid, block;
+  std::optional<abi::Dim3> cluster;  // asked for
   unsigned dynamic_shared_bytes = 0;
   int priority = 0;
   bool cooperative = false;

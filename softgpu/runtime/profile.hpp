@@ -19,6 +19,8 @@ struct Profile {
   int warp_unit = 4;              // warps share the register file of a scheduler in these groups
   int shared_unit = 128;          // bytes
   int shared_reserved_per_block;  // bytes
+
+  bool has_clusters() const { return compute_capability >= 90; }
 };
 
 // The profile of the newest capability that is not newer than this one.

@@ -132,6 +132,37 @@ TEST_F(LaunchTest, TheGridOfAClusterLaunchCountsClusters) {
   }
 }
 
+// Each thread reads what the same thread of the cluster's next block has written to its shared memory.
+constexpr const char* neighbours_source = R"(
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void neighbours(unsigned* out) {
+  __shared__ unsigned cell[32];
+  const auto grid = cg::this_grid();
+  const auto cluster = cg::this_cluster();
+  const unsigned thread = threadIdx.x, next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  cell[thread] = 1000 * blockIdx.x + thread;
+  cluster.sync();
+  const unsigned* remote = cluster.map_shared_rank(cell, next);
+  const bool consistent = cluster.query_shared_rank(remote) == next && cluster.dim_blocks().x == 4 &&
+                          grid.num_clusters() == 2 && grid.cluster_rank() == blockIdx.x / 4;
+  out[grid.thread_rank()] = consistent ? remote[thread] : 0;
+  cluster.sync();
+}
+)";
+
+TEST_F(LaunchTest, BlocksOfAClusterSeeEachOthersSharedMemory) {
+  if (!device.properties().cluster_launch()) GTEST_SKIP() << "the device has no clusters";
+  Kernel neighbours = compile(neighbours_source, "neighbours");
+  Buffer out = device.allocate(8 * 32 * sizeof(unsigned), stream);
+  launch(stream, {.grid = 2, .block = 32, .cluster = 4}, neighbours, out);
+  const auto values = download<unsigned>(out, stream);
+  for (unsigned i = 0; i < values.size(); ++i) {
+    const unsigned block = i / 32, next = block / 4 * 4 + (block + 1) % 4;
+    EXPECT_EQ(values[i], 1000 * next + i % 32) << i;
+  }
+}
+
 TEST_F(LaunchTest, RefusesTheWrongNumberOfArguments) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = device.allocate(64, stream);
