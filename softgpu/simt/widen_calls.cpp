@@ -52,8 +52,7 @@ void Widener::emit_mark(CallInst& original, Mark mark) {
     case MarkKind::block: return emit_barrier(original, mark);
     case MarkKind::warp: return emit_warp(original, mark);
     case MarkKind::control:
-      // A sleep only delays: without a suspend point in the kernel there is nobody to wait for.
-      if (mark == Mark::nanosleep) return;
+      if (mark == Mark::nanosleep) return yield(builder_, arguments_.gang);
       throw std::logic_error("exit is turned into a branch before widening");
   }
 }

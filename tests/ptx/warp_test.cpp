@@ -145,6 +145,17 @@ TEST_F(Warp, Reduces) {
   check("xor.b32", [](U a, U b) { return a ^ b; });
 }
 
+TEST_F(Warp, CanSpinUntilAnotherWarpHasWritten) {
+  const auto result = run_threads(
+      "shfl.sync.idx.b32 %r0, %t, 0, 31, -1; st.shared.u32 [flag], 0; bar.sync 0; setp.ge.u32 %p0, %t, 32; @%p0 bra "
+      "SET;\n"
+      "SPIN: ld.volatile.shared.u32 %r1, [flag]; setp.eq.u32 %p1, %r1, 0; @%p1 bra SPIN; bra DONE;\n"
+      "SET: mov.u32 %r1, 5; st.volatile.shared.u32 [flag], %r1;\nDONE:" +
+          store("%r1"),
+      64, ".shared .align 4 .b32 flag;\n");
+  EXPECT_EQ(result, std::vector<U>(64, 5));
+}
+
 TEST_F(Warp, ElectsOneLane) {
   const auto result =
       run_threads("elect.sync %r0|%p0, -1; selp.u32 %r1, 100, 0, %p0; add.u32 %r0, %r0, %r1;" + store("%r0"), 64);
