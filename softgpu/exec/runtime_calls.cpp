@@ -2,12 +2,16 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
+#include "softgpu/abi/mbarrier.hpp"
 #include "softgpu/exec/block_run.hpp"
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
@@ -103,6 +107,24 @@ void softgpu_rt_free(void* memory) {
                "softgpu: kernel %s: free() of %p, which is not from malloc() of device code or was freed before\n",
                kernel_name(), memory);
   leave_kernel(Outcome::trap);
+}
+
+// The threads that can reach an mbarrier object run on one thread of the host: no atomic operation is needed.
+std::uint64_t softgpu_rt_mbarrier_update(void* object, std::uint32_t arrivals, std::uint32_t bytes,
+                                         std::uint32_t dropped) {
+  std::uint64_t before;
+  std::memcpy(&before, object, sizeof before);
+  const std::uint64_t after = abi::Mbarrier::updated(before, arrivals, bytes, dropped);
+  std::memcpy(object, &after, sizeof after);
+  return before;
+}
+
+void softgpu_rt_copy(void* destination, void* source, std::uint32_t bytes) { std::memcpy(destination, source, bytes); }
+
+void softgpu_rt_copy_and_fill(void* destination, void* source, std::uint32_t source_bytes, std::uint32_t bytes) {
+  const std::uint32_t copied = std::min(source_bytes, bytes);
+  std::memcpy(destination, source, copied);
+  std::memset(static_cast<std::byte*>(destination) + copied, 0, bytes - copied);
 }
 
 std::uint64_t softgpu_rt_cycles() {

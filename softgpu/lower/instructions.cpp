@@ -112,6 +112,8 @@ constexpr Entry kEntries[] = {
     // Other threads
     {Opcode::bar, {lower_barrier, branch}},
     {Opcode::barrier, {lower_barrier, branch}},
+    {Opcode::mbarrier, {lower_mbarrier, branch}},
+    {Opcode::cp, {lower_cp, branch}},
     {Opcode::shfl, {lower_shfl, branch}},
     {Opcode::vote, {lower_vote, branch}},
     {Opcode::match, {lower_match, branch}},

@@ -118,6 +118,9 @@ SOFTGPU_HANDLER(lower_exit)
 SOFTGPU_HANDLER(lower_trap)
 SOFTGPU_HANDLER(lower_nanosleep)
 SOFTGPU_HANDLER(lower_nothing)
+// mbarrier.cpp
+SOFTGPU_HANDLER(lower_mbarrier)
+SOFTGPU_HANDLER(lower_cp)
 // cluster.cpp
 SOFTGPU_HANDLER(lower_mapa)
 SOFTGPU_HANDLER(lower_getctarank)

@@ -66,7 +66,7 @@ void lower_st(FunctionLowering& f, const Instruction& i) {
 }
 
 void lower_fence(FunctionLowering& f, const Instruction& i) {
-  if (i.has(Modifier::proxy)) return;  // there is one way to memory
+  if (i.has(Modifier::proxy) || i.has(Modifier::mbarrier_init)) return;  // there is one way to memory
   f.ir.CreateFence(ordering_of(i, llvm::AtomicOrdering::AcquireRelease), scope_of(i));
 }
 

@@ -110,7 +110,7 @@ class Checker {
           refuse(operand.where,
                  "operand " + quoted(rule.name) + " of " + quoted(instruction_.text) + " must be an integer constant");
         return;
-      case OperandRule::Kind::address: return check_address(operand);
+      case OperandRule::Kind::address: return check_address(rule, operand);
       case OperandRule::Kind::address_sized: return check_pointer(rule, operand);
       case OperandRule::Kind::barrier: return check_barrier(rule, operand);
       case OperandRule::Kind::coordinates:
@@ -140,17 +140,18 @@ class Checker {
     check_value(rule, operand, wanted);
   }
 
-  void check_address(const Operand& operand) {
+  void check_address(const OperandRule& rule, const Operand& operand) {
+    const std::optional<Space> space = rule.space ? rule.space : instruction_.space;
     const auto* address = std::get_if<Address>(&operand.value);
     if (!address) return refuse(operand.where, quoted(instruction_.text) + " needs an address in brackets here");
     if (const auto* reg = std::get_if<Register>(&address->base)) {
       const Type type = type_of(reg->index);
-      const bool fits = bits(type) == 64 || (bits(type) == 32 && is_32_bit_space());
+      const bool fits = bits(type) == 64 || (bits(type) == 32 && is_32_bit_space(space));
       if (!fits || is_float(type))
         refuse(operand.where, describe_register(reg->index) + "; an address register must be an integer of 64 bits" +
-                                  (is_32_bit_space() ? " or 32" : ""));
+                                  (is_32_bit_space(space) ? " or 32" : ""));
     } else if (const auto* symbol = std::get_if<Symbol>(&address->base)) {
-      check_symbol_space(operand, *symbol);
+      check_symbol_space(operand, *symbol, space);
     }
   }
 
@@ -172,13 +173,12 @@ class Checker {
     }
   }
 
-  bool is_32_bit_space() const {
-    return instruction_.space == Space::shared || instruction_.space == Space::shared_cluster ||
-           instruction_.space == Space::local || instruction_.space == Space::const_ ||
-           instruction_.space == Space::param;
+  static bool is_32_bit_space(std::optional<Space> space) {
+    return space == Space::shared || space == Space::shared_cluster || space == Space::local ||
+           space == Space::const_ || space == Space::param;
   }
 
-  void check_symbol_space(const Operand& operand, const Symbol& symbol) {
+  void check_symbol_space(const Operand& operand, const Symbol& symbol, std::optional<Space> space) {
     if (symbol.kind == Symbol::Kind::branch_targets || symbol.kind == Symbol::Kind::unresolved)
       return refuse(operand.where, quoted(symbol.name) + " is not a variable");
     if (symbol.kind == Symbol::Kind::function)
@@ -188,13 +188,12 @@ class Checker {
       return refuse(operand.where, quoted(symbol.name) + " is a parameter and can't be written");
     // Without a state space the address is a generic one, which is what names in .global give. A block's own shared
     // memory is a part of the cluster's.
-    Space wanted = instruction_.space.value_or(Space::global);
+    Space wanted = space.value_or(Space::global);
     if (wanted == Space::shared_cluster) wanted = Space::shared;
     if (wanted != actual)
-      refuse(operand.where,
-             quoted(symbol.name) + " is in " + std::string(spelling(actual)) + ", " + quoted(instruction_.text) +
-                 " accesses " +
-                 (instruction_.space ? std::string(spelling(*instruction_.space)) : "generic addresses"));
+      refuse(operand.where, quoted(symbol.name) + " is in " + std::string(spelling(actual)) + ", " +
+                                quoted(instruction_.text) + " accesses " +
+                                (space ? std::string(spelling(*space)) : "generic addresses"));
   }
 
   bool is_input(const Symbol& symbol) const { return symbol.index >= function_.results.size(); }
@@ -306,7 +305,7 @@ class Checker {
     if (!symbol || !rule.may_be_symbol)
       return refuse(operand.where, quoted(instruction_.text) + " needs a register or a constant here, not an address");
     if (instruction_.opcode != Opcode::mov) {
-      check_symbol_space(operand, *symbol);
+      check_symbol_space(operand, *symbol, instruction_.space);
       if (problem_) return;
     }
     const bool narrow = symbol->kind == Symbol::Kind::function || space_of(*symbol) == Space::global;

@@ -90,7 +90,8 @@ class RowReader {
 
   void add_member(std::string_view name, Choice& choice) {
     if (const auto found = classes_.find(name); found != classes_.end()) return add_members(found->second, choice);
-    if (const auto space = space_named(name)) {
+    // Of two state spaces, the first is the instruction's, the second one of its suffixes.
+    if (const auto space = space_named(name); space && row_.spaces == 0) {
       choice.spaces |= static_cast<std::uint16_t>(1u << static_cast<unsigned>(*space));
     } else if (const auto suffix = suffix_named(name)) {
       choice.suffixes.set(*suffix);
@@ -143,14 +144,16 @@ class RowReader {
   void read_operand(OperandRule& rule) {
     if (accept('[')) {
       rule.name = take_until(",:]");
-      if (accept(']')) {
+      const std::string_view what = accept(':') ? take_until("]") : "";
+      rule.space = space_named("." + std::string(what));
+      if (rule.space || (what.empty() && text_.starts_with(']'))) {
         rule.kind = OperandRule::Kind::address;
+        expect(']');
         return;
       }
       rule.in_brackets = true;
       rule.type_rule = OperandRule::TypeRule::fixed;
       rule.fixed_type = Type::u64;
-      if (accept(':')) take_until("]");
       return;
     }
     if (text_.starts_with("{!}")) {

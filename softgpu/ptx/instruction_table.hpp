@@ -57,6 +57,7 @@ struct OperandRule {
   bool is_vector = false;      // never a single register
   bool in_brackets = false;    // the handle of a texture or surface: [a, c] makes two operands
   enum class Pair : std::uint8_t { none, optional, required } pair = Pair::none;
+  std::optional<Space> space;  // of an address, where it is not the instruction's
   std::string_view name;
 };
 
