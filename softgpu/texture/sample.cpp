@@ -20,10 +20,15 @@ std::int32_t floor_to_int(float value) {
   return truncated - (value < static_cast<float>(truncated) ? 1 : 0);
 }
 
-// The texels of one axis that take part, and the share of the second one.
+// The texels of one axis that take part, and their weights.
 struct Span {
-  std::int32_t first = 0, second = 0;
-  float share = 0;
+  explicit Span(std::int32_t only = 0) : indices{only, only} {}
+  Span(std::int32_t first, std::int32_t second, float share)
+      : indices{first, second}, weights{1 - share, share}, count(share == 0 ? 1 : 2) {}
+
+  std::array<std::int32_t, 2> indices;
+  std::array<float, 2> weights{1, 0};
+  unsigned count = 1;
 };
 
 std::int32_t settle(std::int32_t index, std::uint32_t size, AddressMode mode) {
@@ -60,8 +65,7 @@ Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned
   const AddressMode mode = sampler.address[axis];
   const float texels = in_texels(coordinate, size, mode, sampler.normalized_coordinates);
   if (sampler.filter == Filter::linear) return blended_span(texels, size, mode);
-  const std::int32_t only = settle(floor_to_int(texels), size, mode);
-  return {only, only, 0};
+  return Span(settle(floor_to_int(texels), size, mode));
 }
 
 // Null outside.
@@ -87,23 +91,15 @@ class Sum {
   std::array<float, 4> sum_{};
 };
 
-// The corners of a span with their weights; `visit(index, weight)` for those that have any.
-template <typename Visit>
-void each(const Span& span, float weight, Visit&& visit) {
-  if (span.share != 1) visit(span.first, weight * (1 - span.share));
-  if (span.share != 0) visit(span.second, weight * span.share);
-}
-
 // Blends the texels that `texel_of(x, y, z)` finds at the corners.
 template <typename TexelOf>
 Words blend(const Texture& texture, const Span& x, const Span& y, const Span& z, TexelOf&& texel_of) {
-  if (x.share == 0 && y.share == 0 && z.share == 0) return read(texture, texel_of(x.first, y.first, z.first));
+  if (x.count * y.count * z.count == 1) return read(texture, texel_of(x.indices[0], y.indices[0], z.indices[0]));
   Corners corners;
-  each(z, 1, [&](std::int32_t k, float of_slice) {
-    each(y, of_slice, [&](std::int32_t j, float of_row) {
-      each(x, of_row, [&](std::int32_t i, float weight) { corners.add(texel_of(i, j, k), weight); });
-    });
-  });
+  for (unsigned k = 0; k < z.count; ++k)
+    for (unsigned j = 0; j < y.count; ++j)
+      for (unsigned i = 0; i < x.count; ++i)
+        corners.add(texel_of(x.indices[i], y.indices[j], z.indices[k]), x.weights[i] * y.weights[j] * z.weights[k]);
   return texture.reader.blend(corners, texture.sampler.border);
 }
 
@@ -144,13 +140,13 @@ Words sample_cube(const Texture& texture, const Level& level, const Position& at
   }
   if (!texture.sampler.seamless_cube)
     return blend(texture, blended_span(x, level.width, AddressMode::clamp),
-                 blended_span(y, level.width, AddressMode::clamp), {},
+                 blended_span(y, level.width, AddressMode::clamp), Span(),
                  [&](std::int32_t i, std::int32_t j, std::int32_t) {
                    return texel_at(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
                  });
   // Spans of a row so long that no index is outside it: texel 1 is the face's texel 0.
   const auto around = [&](float value) { return blended_span(value + 1, level.width + 3, AddressMode::clamp); };
-  return blend(texture, around(x), around(y), {}, [&](std::int32_t i, std::int32_t j, std::int32_t) {
+  return blend(texture, around(x), around(y), Span(), [&](std::int32_t i, std::int32_t j, std::int32_t) {
     return texel_around(texture, level, first_slice, face, i - 1, j - 1);
   });
 }
@@ -159,8 +155,8 @@ Words sample_level(const Texture& texture, const Level& level, Geometry geometry
   if (geometry == Geometry::cube && texture.image.faces == 6) return sample_cube(texture, level, at);
   const Sampler& sampler = texture.sampler;
   const Span x = span(sampler, at.x, level.width, 0);
-  const Span y = geometry == Geometry::line ? Span{} : span(sampler, at.y, level.height, 1);
-  Span z{layer_of(texture.image, at.layer), 0, 0};
+  const Span y = geometry == Geometry::line ? Span() : span(sampler, at.y, level.height, 1);
+  Span z(layer_of(texture.image, at.layer));
   if (geometry == Geometry::volume && texture.image.layers() == 1) z = span(sampler, at.z, level.slices, 2);
   return blend(texture, x, y, z,
                [&](std::int32_t i, std::int32_t j, std::int32_t k) { return texel_at(texture, level, i, j, k); });
@@ -270,7 +266,8 @@ Words gather(const Texture& texture, const Position& at, unsigned channel) {
   const auto of = [&](std::int32_t i, std::int32_t j) {
     return read(texture, texel_at(texture, level, i, j, z))[channel & 3];
   };
-  return {of(x.first, y.second), of(x.second, y.second), of(x.second, y.first), of(x.first, y.first)};
+  return {of(x.indices[0], y.indices[1]), of(x.indices[1], y.indices[1]), of(x.indices[1], y.indices[0]),
+          of(x.indices[0], y.indices[0])};
 }
 
 }  // namespace softgpu::texture
