@@ -72,23 +72,11 @@ const InstructionForm& Parser::find_form(std::string_view text) {
 
 void Parser::parse_operands(Instruction& instruction, const InstructionForm& form) {
   const std::vector<OperandRule>& rules = form.rows.front()->rules;
-  const bool has_handle =
-      std::any_of(rules.begin(), rules.end(), [](const OperandRule& rule) { return rule.in_brackets; });
-  if (!reader_.at(";")) {
-    instruction.operands.reserve(rules.size());
-    do {
-      const std::size_t index = instruction.operands.size();
-      const OperandRule::Kind kind = index < rules.size() ? rules[index].kind : OperandRule::Kind::value;
-      if (kind == OperandRule::Kind::label)
-        instruction.operands.push_back(parse_label_use(static_cast<std::uint32_t>(index)));
-      else if (has_handle && reader_.at("["))
-        parse_texture_address(instruction.operands);
-      else
-        instruction.operands.push_back(parse_operand(kind));
-      // Behind a vector of texels: whether they are resident.
-      if (has_handle && reader_.accept("|")) instruction.operands.push_back(parse_operand(kind));
-    } while (reader_.accept(","));
-  }
+  instruction.operands.reserve(rules.size());
+  if (std::any_of(rules.begin(), rules.end(), [](const OperandRule& rule) { return rule.in_brackets; }))
+    parse_texture_operands(instruction, rules);
+  else if (!reader_.at(";"))
+    parse_plain_operands(instruction, rules);
   std::optional<OperandProblem> worst;
   for (const InstructionRow* row : form.rows) {
     std::optional<OperandProblem> problem = check_operands(*row, instruction, module_, function());
@@ -96,6 +84,30 @@ void Parser::parse_operands(Instruction& instruction, const InstructionForm& for
     if (!worst || problem->operand > worst->operand) worst = std::move(problem);
   }
   reader_.fail(worst->where, worst->message);
+}
+
+void Parser::parse_plain_operands(Instruction& instruction, const std::vector<OperandRule>& rules) {
+  do {
+    const std::size_t index = instruction.operands.size();
+    const OperandRule::Kind kind = index < rules.size() ? rules[index].kind : OperandRule::Kind::value;
+    if (kind == OperandRule::Kind::label)
+      instruction.operands.push_back(parse_label_use(static_cast<std::uint32_t>(index)));
+    else
+      instruction.operands.push_back(parse_operand(kind));
+  } while (reader_.accept(","));
+}
+
+// A result, where there is one, perhaps with |p behind it; a texture or surface; and the rest.
+void Parser::parse_texture_operands(Instruction& instruction, const std::vector<OperandRule>& rules) {
+  if (rules.front().destination) {
+    instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
+    if (reader_.accept("|")) instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
+    reader_.expect(",", "behind the result");
+  }
+  parse_texture_address(instruction.operands, std::any_of(rules.begin(), rules.end(), [](const OperandRule& rule) {
+                          return rule.kind == OperandRule::Kind::coordinates;
+                        }));
+  while (reader_.accept(",")) instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
 }
 
 // call (results), callee, (arguments), prototype; all but the callee may be left out.

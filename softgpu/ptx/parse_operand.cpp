@@ -96,10 +96,13 @@ Operand Parser::parse_address() {
 }
 
 // [handle, {x, y}], or [handle]: two operands, or one.
-void Parser::parse_texture_address(std::vector<Operand>& operands) {
-  reader_.take();
+void Parser::parse_texture_address(std::vector<Operand>& operands, bool has_coordinates) {
+  reader_.expect("[", "before the texture or surface");
   operands.push_back(parse_operand(OperandRule::Kind::value));
-  if (reader_.accept(",")) operands.push_back(parse_operand(OperandRule::Kind::value));
+  if (has_coordinates) {
+    reader_.expect(",", "between the texture or surface and the coordinates");
+    operands.push_back(parse_operand(OperandRule::Kind::value));
+  }
   reader_.expect("]", "behind the texture or surface");
 }
 

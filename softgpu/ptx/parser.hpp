@@ -102,6 +102,8 @@ class Parser {
   std::string_view take_instruction_text(const Token& opcode);
   const InstructionForm& find_form(std::string_view text);
   void parse_operands(Instruction&, const InstructionForm&);
+  void parse_texture_operands(Instruction&, const std::vector<OperandRule>&);
+  void parse_plain_operands(Instruction&, const std::vector<OperandRule>&);
   Call parse_call(Location);
   std::variant<Symbol, Register> parse_callee(const Token& name);
   std::uint32_t parse_prototype_use();
@@ -116,7 +118,7 @@ class Parser {
   Operand parse_label_use(std::uint32_t operand_index);
   Operand parse_vector();
   Operand parse_address();
-  void parse_texture_address(std::vector<Operand>&);
+  void parse_texture_address(std::vector<Operand>&, bool has_coordinates);
   Operand parse_named(const Token& name);
   Operand parse_register(const Token& name, const Binding&);
   std::uint32_t parse_second_of_pair();

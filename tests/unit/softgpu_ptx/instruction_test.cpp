@@ -97,19 +97,6 @@ TEST(Instruction, ChecksTheSizeOfVectors) {
             "or 64-bit elements");
 }
 
-TEST(Instruction, ChecksCoordinatesByTheGeometry) {
-  EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1, {%f1}];"),
-            "line 12, column 44: error: 'tex.2d.v4.f32.f32' needs a vector of 2 elements here");
-  EXPECT_EQ(kernel_error("tex.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1, {%f1,%f1,%f2,%f2}];"),
-            "line 12, column 46: error: '%f1' is a .f32, 'tex.a2d.v4.f32.f32' needs a .u32 here");
-  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1}];"),
-            "line 12, column 39: error: '%r1' is a .u32, 'tex.1d.v4.f32.f32' needs a .u64 here");
-  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [table, {%f1}];"),
-            "line 12, column 39: error: 'tex.1d.v4.f32.f32' needs a register or a constant here, not an address");
-  EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1];").substr(0, 69),
-            "line 12, column 1: error: 'tex.1d.v4.f32.f32' has 2 operands here but");
-}
-
 struct Refused {
   const char* statement;
   const char* message;
