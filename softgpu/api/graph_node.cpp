@@ -58,7 +58,11 @@ void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
   params.gridDimX = grid.x, params.gridDimY = grid.y, params.gridDimZ = grid.z;
   params.blockDimX = block.x, params.blockDimY = block.y, params.blockDimZ = block.z;
   params.sharedMemBytes = work.request.dynamic_shared_bytes;
-  params.kernelParams = node->argument_pointers();
+  auto pointers = std::make_shared<std::vector<void*>>();
+  for (const auto& parameter : work.function->facts().params)
+    pointers->push_back(const_cast<std::byte*>(work.arguments.data()) + parameter.offset);
+  params.kernelParams = pointers->empty() ? nullptr : pointers->data();
+  node->keep(pointers);
   params.ctx = work.module->context().handle();
 }
 
@@ -226,7 +230,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   return call(__func__, [&] {
     require_pointer(params);
-    *params = request_of(work_as<runtime::CopyWork>(*find_node(node)).copy);
+    *params = request_of(work_as<runtime::CopyWork>(*find_node(node)));
   });
 }
 
@@ -352,6 +356,18 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgrap
     require_pointer(params, "no parameters");
     add(node, graph, dependencies, count, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &NodeParams::memOp,
         {params->ctx, params->count, params->paramArray, params->flags});
+  });
+}
+
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return call(__func__, [&] {
+    require_pointer(params);
+    const auto found = find_node(node);
+    const auto& work = work_as<runtime::MemoryOperationsWork>(*found);
+    auto requests = std::make_shared<std::vector<CUstreamBatchMemOpParams>>();
+    for (const auto& operation : work.operations) requests->push_back(request_of(operation));
+    *params = {work.context->handle(), static_cast<unsigned>(requests->size()), requests->data(), 0};
+    found->keep(requests);
   });
 }
 

@@ -34,7 +34,8 @@ NodeWork kernel_work(const NodeParams& params, const Graph&) {
 
 NodeWork copy_work(const NodeParams& params, const Graph&) {
   require(params.memcpy.flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
-  runtime::CopyWork work{context_of(params.memcpy.copyCtx), copy_of(&params.memcpy.copyParams)};
+  const CUDA_MEMCPY3D& request = params.memcpy.copyParams;
+  runtime::CopyWork work{context_of(params.memcpy.copyCtx), copy_of(&request), request};
   runtime::check_copy(work.copy, *work.context);
   return work;
 }
@@ -157,7 +158,9 @@ NodeWork work_of(const NodeParams& params, const Graph& graph) {
   return kWorkOf[params.type](params, graph);
 }
 
-CUDA_MEMCPY3D request_of(const Copy& copy) {
+CUDA_MEMCPY3D request_of(const runtime::CopyWork& work) {
+  if (work.request) return *work.request;
+  const Copy& copy = work.copy;
   const auto rows = [](std::size_t slice, std::size_t pitch) { return pitch != 0 ? slice / pitch : 0; };
   const Address from = address_of(copy.source), to = address_of(copy.target);
   CUDA_MEMCPY3D request{};

@@ -33,8 +33,8 @@ CUDA_KERNEL_NODE_PARAMS_v3 newest(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 CUDA_KERNEL_NODE_PARAMS_v3 newest(const CUDA_KERNEL_NODE_PARAMS_v2& params);
 CUDA_MEMCPY_NODE_PARAMS in_context(const CUDA_MEMCPY3D& params, CUcontext context);
 CUDA_MEMSET_NODE_PARAMS_v2 in_context(const CUDA_MEMSET_NODE_PARAMS_v1& params, CUcontext context);
-// A node's copy and memory operations as the driver API has them.
-CUDA_MEMCPY3D request_of(const runtime::Copy& copy);
+// Copies and memory operations as the driver API has them.
+CUDA_MEMCPY3D request_of(const runtime::CopyWork& work);
 CUstreamBatchMemOpParams request_of(const runtime::MemoryOperation& operation);
 
 // Defined with copies, launches and memory operations.

@@ -61,6 +61,22 @@ void add_missing(Capture::Frontier& frontier, const Capture::Frontier& more) {
       frontier.push_back(dependency);
 }
 
+// A kernel that may start before those before it have ended.
+bool starts_early(const NodeWork& work) {
+  const auto* kernel = std::get_if<KernelWork>(&work);
+  return kernel != nullptr &&
+         std::any_of(kernel->attributes.begin(), kernel->attributes.end(), [](const CUlaunchAttribute& attribute) {
+           return attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                  attribute.value.programmaticStreamSerializationAllowed != 0;
+         });
+}
+
+void make_programmatic(Capture::Frontier& frontier) {
+  for (auto& [node, data] : frontier)
+    if (node->type() == CU_GRAPH_NODE_TYPE_KERNEL)
+      data = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+}
+
 }  // namespace
 
 Capture::Capture(Stream& origin, std::shared_ptr<Graph> graph, CUstreamCaptureMode mode, bool owns_graph)
@@ -137,6 +153,7 @@ Capture::Member& Capture::member(Stream& stream) {
 std::shared_ptr<GraphNode> Capture::add(Stream& stream, NodeWork work) {
   const std::scoped_lock lock(mutex_);
   Frontier& frontier = member(stream).frontier;
+  if (starts_early(work)) make_programmatic(frontier);
   auto node = graph_->add(std::move(work), frontier);
   frontier.assign(1, {node, {}});
   return node;

@@ -115,7 +115,7 @@ void copy(Stream& stream, const Copy& copy) {
 void copy_async(Stream& stream, const Copy& request) {
   if (request.bytes() == 0) return;
   const auto [target, source] = check(request, stream.context().device());
-  if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request});
+  if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request, {}});
   const bool between_hosts = target != Residence::device && source != Residence::device;
   if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
     work_in_turn(stream, [&] { perform(request); });

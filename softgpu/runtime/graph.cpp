@@ -7,7 +7,6 @@
 
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
-#include "softgpu/runtime/function.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -41,15 +40,8 @@ GraphNode::GraphNode(Graph& graph, std::shared_ptr<const NodeWork> work)
 
 void GraphNode::set_work(NodeWork work) {
   require(type_of(work) == type(), CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
+  if (const auto* child = std::get_if<ChildWork>(work_.get())) child->graph->drop_handles();
   work_ = std::make_shared<const NodeWork>(std::move(work));
-}
-
-void** GraphNode::argument_pointers() {
-  const auto& kernel = std::get<KernelWork>(*work_);
-  argument_pointers_.clear();
-  for (const auto& parameter : kernel.function->facts().params)
-    argument_pointers_.push_back(const_cast<std::byte*>(kernel.arguments.data()) + parameter.offset);
-  return argument_pointers_.empty() ? nullptr : argument_pointers_.data();
 }
 
 std::shared_ptr<Graph> Graph::create(Handles handles) {
@@ -121,13 +113,14 @@ std::shared_ptr<Graph> Graph::clone(Handles handles) const {
   auto copy = create(handles);
   std::unordered_map<const GraphNode*, GraphNode*> clones;
   for (const auto& node : nodes_) {
-    auto twin = std::make_shared<GraphNode>(*copy, node->work_);
-    twin->original_ = node->id_;
-    if (const auto* child = std::get_if<ChildWork>(node->work_.get())) {
+    auto work = node->work_;
+    if (const auto* child = std::get_if<ChildWork>(work.get())) {
       ChildWork own{child->graph->clone(handles)};
       own.graph->make_child();
-      twin->set_work(std::move(own));
+      work = std::make_shared<const NodeWork>(std::move(own));
     }
+    auto twin = std::make_shared<GraphNode>(*copy, std::move(work));
+    twin->original_ = node->id_;
     copy->make_handle(twin);
     clones[node.get()] = copy->nodes_.emplace_back(std::move(twin)).get();
   }

@@ -47,8 +47,8 @@ class GraphNode {
   const std::vector<GraphEdge>& dependencies() const { return dependencies_; }
   const std::vector<GraphEdge>& dependents() const { return dependents_; }
 
-  // The kernel's arguments as cuGraphKernelNodeGetParams gives them: valid until the node changes.
-  void** argument_pointers();
+  // For what the program was given pointers to: valid until it asks again, or the node goes.
+  void keep(std::shared_ptr<const void> given) { given_ = std::move(given); }
 
  private:
   friend class Graph;
@@ -58,7 +58,7 @@ class GraphNode {
   CUgraphNode handle_ = nullptr;
   std::shared_ptr<const NodeWork> work_;  // clones share it
   std::vector<GraphEdge> dependencies_, dependents_;
-  std::vector<void*> argument_pointers_;
+  std::shared_ptr<const void> given_;
 };
 
 class Graph : public std::enable_shared_from_this<Graph> {
@@ -87,6 +87,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   bool has_memory_nodes() const;
 
   UserObjects& user_objects() { return user_objects_; }
+  const UserObjects& user_objects() const { return user_objects_; }
 
   CUgraph handle() const { return handle_; }
   // The handles of the graph, its nodes and its child graphs become invalid.

@@ -11,20 +11,20 @@
 namespace softgpu::runtime {
 namespace {
 
-// Holds on to what a launch still uses when its executable graph is gone. What the program gave to the graph is given
-// up where its functions may run.
+// Holds on to what a launch still uses when its executable graph does no longer. What the program gave to the graph is
+// given up where the program's functions may run.
 class KeepOp final : public Op {
  public:
-  explicit KeepOp(std::shared_ptr<Graph> graph) : graph_(std::move(graph)) {}
+  explicit KeepOp(std::shared_ptr<void> used) : used_(std::move(used)) {}
 
  protected:
   void run() override {
-    Driver::get().host_functions().post([graph = std::move(graph_)]() mutable { graph.reset(); });
+    Driver::get().host_functions().post([used = std::move(used_)]() mutable { used.reset(); });
     finish();
   }
 
  private:
-  std::shared_ptr<Graph> graph_;
+  std::shared_ptr<void> used_;
 };
 
 bool can_be_disabled(const GraphNode& node) {
@@ -42,8 +42,12 @@ GraphExec::GraphExec(const Graph& graph, std::uint64_t flags)
 
 GraphExec::~GraphExec() {
   Driver::get().graph_memory().remove_instance(allocates_);
+  keep_until_launched(definition_);
+}
+
+void GraphExec::keep_until_launched(std::shared_ptr<void> used) const {
   if (!last_launch_ || last_launch_->done()) return;
-  const OpRef keep(new KeepOp(definition_));
+  const OpRef keep(new KeepOp(std::move(used)));
   keep->put_after(*last_launch_);
   keep->submit();
 }
@@ -161,14 +165,21 @@ bool GraphExec::enabled(const GraphNode& node) const {
 
 GraphMismatch GraphExec::update(const Graph& graph) {
   const std::scoped_lock lock(mutex_);
-  return take_work(*definition_, graph);
+  return take(*definition_, graph);
 }
 
 GraphMismatch GraphExec::update_child(const GraphNode& node, const Graph& child) {
   const std::scoped_lock lock(mutex_);
   const auto* work = std::get_if<ChildWork>(&step_of(node).node->work());
   require(work != nullptr, CUDA_ERROR_INVALID_VALUE, "not a child graph");
-  return take_work(*work->graph, child);
+  return take(*work->graph, child);
+}
+
+GraphMismatch GraphExec::take(Graph& mine, const Graph& theirs) {
+  const auto replaced = std::make_shared<std::vector<UserObjects>>();
+  const GraphMismatch mismatch = take_work(mine, theirs, *replaced);
+  keep_until_launched(replaced);
+  return mismatch;
 }
 
 }  // namespace softgpu::runtime

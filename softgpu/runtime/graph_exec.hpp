@@ -63,6 +63,8 @@ class GraphExec {
   const Step& step_of(const GraphNode& node) const;
   Step& step_of(const GraphNode& node) { return const_cast<Step&>(std::as_const(*this).step_of(node)); }
   void start(Stream& stream);
+  GraphMismatch take(Graph& mine, const Graph& theirs);
+  void keep_until_launched(std::shared_ptr<void> used) const;
 
   const std::uint64_t flags_;
   const std::shared_ptr<Graph> definition_;  // a copy
@@ -79,6 +81,7 @@ CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next);
 
 // Gives the nodes of one graph the work of another that is like it: node by node from the ends of both, and from there
 // by the order of dependencies. All of them or, where something does not fit, none.
-GraphMismatch take_work(const Graph& graph, const Graph& from);
+// The objects that programs gave to the graphs change hands as well; `replaced` gets those that went.
+GraphMismatch take_work(Graph& graph, const Graph& from, std::vector<UserObjects>& replaced);
 
 }  // namespace softgpu::runtime

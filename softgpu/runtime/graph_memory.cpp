@@ -13,14 +13,15 @@ namespace softgpu::runtime {
 namespace {
 
 CUmemPoolProps checked(CUmemPoolProps properties) {
-  require(
-      properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED && properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE,
-      CUDA_ERROR_INVALID_VALUE, "graphs allocate memory of a device");
+  properties.location = pool_location(properties.location, properties.allocType);
+  require(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE,
+          "graphs allocate memory of a device");
   require(properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_INVALID_VALUE,
           "a graph's memory can't be shared with other processes");
-  Driver::get().device(properties.location.id);
   return properties;
 }
+
+bool is_managed(const CUmemPoolProps& properties) { return properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED; }
 
 }  // namespace
 
@@ -29,16 +30,17 @@ GraphAllocation::GraphAllocation(const CUmemPoolProps& properties, std::span<con
     : properties_(properties),
       accesses_(accesses.begin(), accesses.end()),
       bytes_(bytes),
-      heap_(Driver::get().device(properties.location.id).heap()),
+      heap_(is_managed(properties) ? Driver::get().host_heap() : Driver::get().device(properties.location.id).heap()),
       base_(Driver::get().address_space().map(bytes)) {
   Driver::get().allocations().insert({.base = base_,
                                       .size = bytes,
-                                      .kind = memory::Kind::device,
+                                      .kind = is_managed(properties) ? memory::Kind::managed : memory::Kind::device,
                                       .device = properties.location.id,
                                       .freed_by = memory::FreedBy::graph});
 }
 
 GraphAllocation::~GraphAllocation() {
+  if (is_managed(properties_)) Driver::get().managed_pages().forget(base_, bytes_);
   Driver::get().allocations().erase(base_);
   Driver::get().address_space().unmap(base_, bytes_);
 }

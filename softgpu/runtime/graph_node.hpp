@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct CopyWork {
   static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEMCPY;
   std::shared_ptr<Context> context;
   Copy copy;
+  std::optional<CUDA_MEMCPY3D> request;  // as the program gave it; none for a copy that was captured
 };
 
 struct FillWork {

@@ -52,7 +52,8 @@ struct WorkChange {
 // Pairs of nodes of the graph and the one it is compared with.
 class Pairing {
  public:
-  GraphMismatch add(const Graph& mine, const Graph& theirs) {
+  GraphMismatch add(Graph& mine, const Graph& theirs) {
+    graphs_.emplace_back(&mine, &theirs);
     if (mine.nodes().size() != theirs.nodes().size()) return {.result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
     const auto my_ends = ends(mine), their_ends = ends(theirs);
     if (my_ends.size() != their_ends.size())
@@ -68,7 +69,12 @@ class Pairing {
     return {};
   }
 
-  void apply() const {
+  void apply(std::vector<UserObjects>& replaced) const {
+    for (const auto& [mine, theirs] : graphs_) {
+      UserObjects objects = theirs->user_objects();
+      mine->user_objects().swap(objects);
+      replaced.push_back(std::move(objects));
+    }
     for (const auto& [mine, theirs] : pairs_)
       if (mine->type() != CU_GRAPH_NODE_TYPE_GRAPH) mine->share_work(*theirs);
   }
@@ -103,6 +109,7 @@ class Pairing {
     return result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? GraphMismatch{} : GraphMismatch{result, &theirs, nullptr};
   }
 
+  std::vector<std::pair<Graph*, const Graph*>> graphs_;  // with their child graphs
   std::vector<std::pair<GraphNode*, const GraphNode*>> pairs_;
   std::size_t checked_ = 0;
   std::unordered_map<const GraphNode*, const GraphNode*> partners_;  // both ways
@@ -114,10 +121,10 @@ CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next) {
   return std::visit(WorkChange{now}, next);
 }
 
-GraphMismatch take_work(const Graph& graph, const Graph& from) {
+GraphMismatch take_work(Graph& graph, const Graph& from, std::vector<UserObjects>& replaced) {
   Pairing pairing;
   const GraphMismatch mismatch = pairing.add(graph, from);
-  if (mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) pairing.apply();
+  if (mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) pairing.apply(replaced);
   return mismatch;
 }
 

@@ -33,6 +33,7 @@ class UserObjects {
  public:
   UserObjects() = default;
   UserObjects(const UserObjects& other);
+  UserObjects(UserObjects&& other) noexcept { swap(other); }
   UserObjects& operator=(UserObjects other);
   ~UserObjects();
 

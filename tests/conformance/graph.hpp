@@ -1,6 +1,7 @@
 // Graphs for tests, destroyed with the object.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "conformance/driver.hpp"
