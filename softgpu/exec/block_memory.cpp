@@ -43,7 +43,7 @@ SharedMemory::SharedMemory() {
 
 void SharedMemory::provide(std::uint32_t blocks) {
   for (; provided_ < blocks; ++provided_)
-    if (mprotect(base(kCapacity, provided_), kCapacity, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    if (mprotect(base(kCapacity, 1, provided_), kCapacity, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 }
 
 SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }

@@ -2,6 +2,7 @@
 // are reused from block to block.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,7 @@ namespace softgpu::exec {
 
 // The shared memory of a cluster's blocks, or of one block. Nothing behind a block's part of it is accessible up to the
 // part of the next rank, and nothing behind the last one's for 4 GiB, so that every shared-space address (a 32-bit
-// offset) beyond the size that was asked for, rounded up to 128 bytes, faults.
+// offset) beyond the size that was asked for, rounded up to 128 bytes or the alignment, faults.
 class SharedMemory {
  public:
   SharedMemory();  // for one block; throws std::bad_alloc
@@ -27,9 +28,10 @@ class SharedMemory {
   void provide(std::uint32_t blocks);
 
   // The base for `bytes` of shared memory, at most kCapacity, of the block that has `behind` others behind it in its
-  // cluster; a multiple of 128.
-  std::byte* base(std::uint32_t bytes, std::uint32_t behind = 0) const {
-    return end_ - (std::size_t{behind} << abi::kClusterStrideBits) - (bytes + 127) / 128 * 128;
+  // cluster; a multiple of 128, and of `alignment`, a power of two, up to 4096.
+  std::byte* base(std::uint32_t bytes, std::uint32_t alignment, std::uint32_t behind = 0) const {
+    const std::uint32_t step = std::clamp(alignment, 128U, 4096U);
+    return end_ - (std::size_t{behind} << abi::kClusterStrideBits) - (bytes + step - 1) / step * step;
   }
 
  private:

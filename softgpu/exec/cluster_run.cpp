@@ -22,7 +22,8 @@ ClusterRun::ClusterRun() { blocks_.push_back(std::make_unique<BlockRun>()); }
 
 abi::Block& ClusterRun::prepare_block(const GridLaunch& launch, std::uint64_t grid_id, std::uint32_t worker) {
   BlockRun& block = *blocks_.front();
-  block.prepare(launch, grid_id, worker, shared_.base(launch.static_shared_bytes + launch.dynamic_shared_bytes));
+  const std::uint32_t shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes;
+  block.prepare(launch, grid_id, worker, shared_.base(shared_bytes, launch.shared_alignment));
   return block.block();
 }
 
@@ -35,7 +36,7 @@ void ClusterRun::start(const GridLaunch& launch, std::uint64_t grid_id, std::uin
   const std::uint32_t shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes;
   for (std::uint32_t rank = 0; rank < in_use_; ++rank) {
     BlockRun& block = *blocks_[rank];
-    block.prepare(launch, grid_id, worker, shared_.base(shared_bytes, in_use_ - 1 - rank));
+    block.prepare(launch, grid_id, worker, shared_.base(shared_bytes, launch.shared_alignment, in_use_ - 1 - rank));
     const std::uint32_t row = rank / size.x;
     block.block().index = {first.x + rank % size.x, first.y + row % size.y, first.z + row / size.y};
     block.start(launch, barrier_);

@@ -30,7 +30,7 @@ struct GridLaunch {
   abi::Dim3 cluster;              // of blocks; the grid's extents are multiples of it
   bool explicit_cluster = false;  // %is_explicit_cluster
   std::vector<std::byte> params;  // owned copy
-  std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0, shared_alignment = 1;
   std::string kernel_name;                        // for messages
   int priority = 0;                               // lower runs first, as CUDA's
   bool cooperative = false;                       // all blocks in flight at once

@@ -39,7 +39,8 @@ struct SharedLayout {
   };
   std::vector<Entry> entries;
   std::uint32_t static_bytes =
-      0;  // rounded up to the largest alignment of an extern array, at least 16 when one exists
+      0;                        // rounded up to the largest alignment of an extern array, at least 16 when one exists
+  std::uint32_t alignment = 1;  // of all of it: the largest of a variable
 };
 SharedLayout shared_layout(const ptx::Module&, const ptx::Function& kernel);
 

@@ -29,6 +29,7 @@ class Layout {
   void add(const ptx::Variable& variable) {
     if (variable.space != ptx::Space::shared) return;
     const std::uint32_t alignment = std::max(variable.alignment, 1u);
+    result_.alignment = std::max(result_.alignment, alignment);
     if (is_dynamic(variable)) {
       dynamic_.push_back(&variable);
       dynamic_alignment_ = std::max({dynamic_alignment_, alignment, 16u});

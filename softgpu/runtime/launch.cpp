@@ -217,6 +217,7 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
                         .params = std::move(arguments),
                         .static_shared_bytes = function.facts().static_shared_bytes,
                         .dynamic_shared_bytes = request.dynamic_shared_bytes,
+                        .shared_alignment = function.facts().shared_alignment,
                         .kernel_name = function.facts().name,
                         .priority = request.priority,
                         .cooperative = request.cooperative,

@@ -104,6 +104,17 @@ TEST_F(Memory, OfABlockIsShared) {
             }));
 }
 
+TEST_F(Memory, OfABlockIsAlignedAsAskedFor) {
+  for (const unsigned alignment : {128, 256, 1024}) {
+    const std::string declared = ".shared .align " + std::to_string(alignment) + " .b8 cells[40];\n";
+    const auto result =
+        run_threads("mov.u64 %d0, cells; cvta.shared.u64 %d0, %d0; cvt.u32.u64 %r0, %d0; and.b32 %r0, %r0, " +
+                        std::to_string(alignment - 1) + ";" + store("%r0"),
+                    64, declared);
+    EXPECT_EQ(result, std::vector<std::uint32_t>(64, 0)) << alignment;
+  }
+}
+
 TEST_F(Memory, OfAThreadIsItsOwn) {
   const auto result = run_threads(
       ".local .align 16 .b32 list[32];\nmov.u64 %d0, list; mov.u32 %r0, 0;\n"
