@@ -98,7 +98,9 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuGraphInstantiateWithParams, _ptsz,
                                 params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
                                 const bool uploads = (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0;
                                 if (uploads) find_stream(params->hUploadStream, null_stream);
+                                params->result_out = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
                                 find_graph(graph)->in_order();
+                                params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
                                 const auto made = instantiate(exec, graph, params->flags);
                                 if (uploads) made->upload();
                                 params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;

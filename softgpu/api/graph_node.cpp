@@ -114,6 +114,8 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
     require_pointer(params, "no parameters");
     const auto found = find_node(node);
     require(found->type() == params->type, CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
+    require(params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && params->type != CU_GRAPH_NODE_TYPE_MEM_FREE,
+            CUDA_ERROR_INVALID_VALUE, "memory nodes can't be changed");
     if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) return set_kernel(*found, params->kernel);
     found->set_work(work_of(*params, found->graph()));
   });
@@ -192,6 +194,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, 
       value->priority = work.request.priority;
     else if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
       value->cooperative = work.request.cooperative;
+    else if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP)
+      value->memSyncDomainMap = {.default_ = 0, .remote = 1};
   });
 }
 

@@ -75,6 +75,7 @@ void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
 
 void release(const memory::Allocation& allocation) {
   if (allocation.kind == memory::Kind::registered) return;
+  if (allocation.freed_by == memory::FreedBy::module_unload) return;  // by the module, which a graph may still have
   if (allocation.kind == memory::Kind::managed) Driver::get().managed_pages().forget(allocation.base, allocation.size);
   if (allocation.pool)
     allocation.pool->free_now(allocation.base);
@@ -86,8 +87,12 @@ void release(const memory::Allocation& allocation) {
 
 void free_device(CUdeviceptr pointer) {
   require_unsafe_calls_allowed();
-  if (Driver::get().graph_memory().free(pointer, nullptr)) return;
-  release(take(to_pointer(pointer), false));
+  if (GraphMemory& memory = Driver::get().graph_memory(); memory.find(pointer) != nullptr) {
+    wait_for_all_contexts();
+    memory.free(pointer, nullptr);
+  } else {
+    release(take(to_pointer(pointer), false));
+  }
 }
 
 void free_host(void* pointer) {

@@ -165,6 +165,7 @@ Capture::Point Capture::point(Stream& stream) {
 }
 
 void Capture::join(Stream& stream, const Frontier& point) {
+  require(!ended_, CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
   require_valid();
   if (const auto other = stream.capture(); other != nullptr && other.get() != this) {
     other->invalidate();
@@ -173,7 +174,6 @@ void Capture::join(Stream& stream, const Frontier& point) {
   if (stream.kind() == StreamKind::legacy)
     refuse(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy default stream can't be captured");
   const std::scoped_lock lock(mutex_);
-  require(!ended_, CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
   add_missing(members_[&stream].frontier, point);
   stream.set_capture(shared_from_this());
 }

@@ -6,6 +6,7 @@
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/module.hpp"
 #include "softgpu/runtime/stream.hpp"
 
 namespace softgpu::runtime {
@@ -30,6 +31,22 @@ class KeepOp final : public Op {
 bool can_be_disabled(const GraphNode& node) {
   return node.type() == CU_GRAPH_NODE_TYPE_KERNEL || node.type() == CU_GRAPH_NODE_TYPE_MEMCPY ||
          node.type() == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+// Graphs outlive contexts, but what their nodes do can't be done without one.
+void require_context(const NodeWork& work) {
+  const Context* context = std::visit(
+      [](const auto& one) -> const Context* {
+        if constexpr (requires { one.module; })
+          return &one.module->context();
+        else if constexpr (requires { one.context; })
+          return one.context.get();
+        else
+          return nullptr;
+      },
+      work);
+  require(context == nullptr || !context->destroyed(), CUDA_ERROR_CONTEXT_IS_DESTROYED,
+          "the context of a node was destroyed");
 }
 
 }  // namespace
@@ -112,6 +129,7 @@ void GraphExec::launch(Stream& stream) {
 }
 
 void GraphExec::start(Stream& stream) {
+  for (const Step& step : steps_) require_context(step.node->work());
   const OpPlace place = stream.place();
   const auto priority =
       (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0 ? Priority::of_node : Priority::of_stream;

@@ -11,7 +11,8 @@ class GraphMemory : public GraphTest {
   CUDA_MEM_ALLOC_NODE_PARAMS params(size_t bytes) const {
     CUDA_MEM_ALLOC_NODE_PARAMS params{};
     params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_}};
+    params.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    params.poolProps.location.id = device_;
     params.bytesize = bytes;
     return params;
   }

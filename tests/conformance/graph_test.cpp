@@ -325,6 +325,48 @@ TEST_F(Graphs, AGraphCanBeDrawn) {
   std::remove(path.c_str());
 }
 
+// What NVIDIA's driver does with such a graph is not documented.
+TEST_F(Graphs, AGraphMayOutliveTheContextOfItsKernels) {
+  if (!is_softgpu()) GTEST_SKIP() << "undefined on other drivers";
+  CUcontext context = nullptr;
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&context, nullptr, 0, device_));
+  const TestGraph graph;
+  {
+    CUmodule module = nullptr;
+    ASSERT_SUCCESS(CU(cuModuleLoadData)(&module, kKernels));
+    CUDA_KERNEL_NODE_PARAMS params = kernel_params(nullptr);
+    ASSERT_SUCCESS(CU(cuModuleGetFunction)(&params.func, module, "bounded"));
+    CUgraphNode node = nullptr;
+    ASSERT_SUCCESS(CU(cuGraphAddKernelNode)(&node, graph.get(), nullptr, 0, &params));
+  }
+  const TestGraphExec exec(graph.get());
+  ASSERT_SUCCESS(CU(cuCtxDestroy)(context));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context_));
+  const TestStream stream;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, CU(cuGraphLaunch)(exec.get(), stream.get()));
+}
+
+// Leaves a context that can't be used, in a process of its own.
+class FailingGraph : public GraphTest {
+ protected:
+  void TearDown() override {}
+};
+
+TEST_F(Graphs, MemoryThatIsGoneIsAnErrorOfTheLaunch) {
+  EXPECT_EQ(run_in_child("FailingGraph.DISABLED_SetsMemoryThatIsGone"), 0);
+}
+TEST_F(FailingGraph, DISABLED_SetsMemoryThatIsGone) {
+  CUdeviceptr memory = 0;
+  ASSERT_SUCCESS(CU(cuMemAlloc)(&memory, size_t{64} << 20));
+  const TestStream stream;
+  const TestGraph graph(
+      capture(stream.get(), [&] { EXPECT_SUCCESS(CU(cuMemsetD32Async)(memory, 7, 16 << 20, stream.get())); }));
+  const TestGraphExec exec(graph.get());
+  ASSERT_SUCCESS(CU(cuMemFree)(memory));
+  ASSERT_SUCCESS(CU(cuGraphLaunch)(exec.get(), stream.get()));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuStreamSynchronize)(stream.get()));
+}
+
 TEST_F(Graphs, DestroyedHandlesAreNoLongerValid) {
   CUgraph graph = nullptr;
   ASSERT_SUCCESS(CU(cuGraphCreate)(&graph, 0));
