@@ -1,4 +1,6 @@
 // CUDA's own headers: they are found without an include path, with the NVRTC that they belong to.
+#include <numeric>
+
 #include "api/fixture.hpp"
 
 namespace cuprum::tests {
@@ -59,6 +61,61 @@ const Case cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Each, ProgramHeadersTest, ::testing::ValuesIn(cases),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
+
+// Each thread writes what the one at the other end of the block has copied.
+constexpr const char* barriers_source = R"(
+#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+namespace cg = cooperative_groups;
+extern "C" __global__ void with_barrier(const int* in, int* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ alignas(16) int cell[64];
+  const auto block = cg::this_thread_block();
+  if (threadIdx.x == 0) init(&barrier, blockDim.x);
+  block.sync();
+  for (int round = 0; round < 3; ++round) {
+    cuda::memcpy_async(block, cell, in, cuda::aligned_size_t<16>(sizeof cell), barrier);
+    barrier.arrive_and_wait();
+    out[threadIdx.x] += cell[63 - threadIdx.x];
+    barrier.arrive_and_wait();
+  }
+}
+extern "C" __global__ void with_pipeline(const int* in, int* out) {
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  __shared__ int cell[2][64];
+  const auto block = cg::this_thread_block();
+  auto pipeline = cuda::make_pipeline(block, &state);
+  for (int stage = 0; stage < 3; ++stage) {
+    if (stage < 2) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(block, cell[stage], in, sizeof cell[stage], pipeline);
+      pipeline.producer_commit();
+    }
+    if (stage == 0) continue;
+    pipeline.consumer_wait();
+    out[threadIdx.x] += cell[stage - 1][63 - threadIdx.x];
+    pipeline.consumer_release();
+  }
+}
+)";
+
+class ProgramBarriersTest : public ApiTest {};
+
+TEST_F(ProgramBarriersTest, AsynchronousBarriersAndPipelinesRun) {
+  const ObjectCode code = Program(barriers_source, {.std = "c++17"}).compile(Target::cubin);
+  Stream stream = device.create_stream();
+  std::vector<int> values(64);
+  std::iota(values.begin(), values.end(), 1);
+  const Buffer in = upload(values, stream);
+  for (const auto& [kernel, times] : {std::pair{"with_barrier", 3}, std::pair{"with_pipeline", 2}}) {
+    Buffer out = upload(std::vector<int>(64), stream);
+    launch(stream, {.block = 64}, code.get_kernel(kernel), in, out);
+    std::vector<int> expected(values.rbegin(), values.rend());
+    for (int& value : expected) value *= times;
+    EXPECT_EQ(download<int>(out, stream), expected) << kernel;
+  }
+}
 
 }  // namespace
 }  // namespace cuprum::tests
