@@ -46,6 +46,10 @@ CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchCon
   });
 }
 
+softgpu::abi::Dim3 grid_of(const CUlaunchConfig& config, const Function& function) {
+  return runtime::grid_in_blocks(function.facts(), {config.gridDimX, config.gridDimY, config.gridDimZ});
+}
+
 std::optional<softgpu::abi::Dim3> requested_cluster(const CUlaunchConfig& config) {
   for (const CUlaunchAttribute& attribute : std::span(config.attrs, config.numAttrs))
     if (const auto& cluster = attribute.value.clusterDim; attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
@@ -118,19 +122,23 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunct
   });
 }
 
-// The size that the launch itself asks for does not matter.
+// The size that the launch itself asks for does not matter, as long as it is a possible one.
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
   return call_with_launch(
       __func__, function, config, [&](const Function& launched, const OccupancyKernel&, const Device& device) {
         require_pointer(size);
-        const auto required = runtime::required_cluster(launched.facts(), launched.settings());
-        const unsigned most =
-            device.profile().has_clusters() ? runtime::max_cluster_size(launched.facts(), launched.settings()) : 1;
-        *size = static_cast<int>(required ? runtime::blocks_of(*required) : most);
+        const auto& facts = launched.facts();
+        const auto& settings = launched.settings();
+        if (const auto requested = requested_cluster(*config))
+          runtime::cluster_of(facts, settings, grid_of(*config, launched), requested);
+        const auto required = runtime::required_cluster(facts, settings);
+        const unsigned most = device.profile().has_clusters() ? runtime::max_cluster_size(facts, settings) : 1;
+        *size = required ? static_cast<int>(runtime::blocks_of(*required)) : static_cast<int>(most);
       });
 }
 
 // A worker runs a cluster as a whole, so that there is room for one of any size whose blocks fit onto a multiprocessor.
+// Of clusters whose size nobody names the driver counts none.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
   return call_with_launch(
       __func__, function, config, [&](const Function& launched, const OccupancyKernel& kernel, const Device& device) {
@@ -138,14 +146,15 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const 
         const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
         require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
                 "a block of no threads, or of more than there can be");
-        const runtime::Cluster cluster =
-            runtime::cluster_of(launched.facts(), launched.settings(), requested_cluster(*config));
+        const runtime::Cluster cluster = runtime::cluster_of(launched.facts(), launched.settings(),
+                                                             grid_of(*config, launched), requested_cluster(*config));
+        const std::uint64_t size = runtime::blocks_of(cluster.size);
+        const std::uint64_t most = device.profile().has_clusters() ? softgpu::abi::kMaxClusterBlocks : 1;
         const int blocks =
             device.multiprocessors() *
             runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes);
-        const auto size = static_cast<int>(runtime::blocks_of(cluster.size));
-        const bool possible = blocks > 0 && (size == 1 || device.profile().has_clusters());
-        *clusters = possible ? std::max(1, blocks / size) : 0;
+        const bool possible = cluster.is_explicit && blocks > 0 && size <= most;
+        *clusters = possible ? std::max(1, blocks / static_cast<int>(size)) : 0;
       });
 }
 

@@ -20,6 +20,10 @@ std::string text(const abi::Dim3& dim) {
 
 bool equal(const abi::Dim3& a, const abi::Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
+bool allows_any_size(const KernelSettings& settings) {
+  return settings.get(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).value_or(0) != 0;
+}
+
 abi::Dim3 extents_set_for(const KernelSettings& settings) {
   const auto extent = [&](CUfunction_attribute which) {
     return static_cast<unsigned>(settings.get(which).value_or(0));
@@ -40,13 +44,22 @@ std::optional<abi::Dim3> required_cluster(const jit::KernelFacts& facts, const K
   return set;
 }
 
+abi::Dim3 grid_in_blocks(const jit::KernelFacts& facts, const abi::Dim3& grid) {
+  const auto& cluster = facts.required_cluster;
+  if (!facts.blocks_are_clusters || cluster[0] == 0) return grid;
+  const auto scaled = [](std::uint32_t clusters, std::uint32_t blocks) {
+    const std::uint64_t product = std::uint64_t{clusters} * std::max(blocks, 1u);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(product, UINT32_MAX));  // too large in any case
+  };
+  return {scaled(grid.x, cluster[0]), scaled(grid.y, cluster[1]), scaled(grid.z, cluster[2])};
+}
+
 unsigned max_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings) {
-  const bool non_portable = settings.get(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).value_or(0) != 0;
-  const unsigned most = non_portable ? abi::kMaxClusterBlocks : kPortableClusterSize;
+  const unsigned most = allows_any_size(settings) ? abi::kMaxClusterBlocks : kPortableClusterSize;
   return facts.max_cluster_rank != 0 ? std::min(most, facts.max_cluster_rank) : most;
 }
 
-Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings,
+Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings, const abi::Dim3& grid,
                    const std::optional<abi::Dim3>& requested) {
   const std::optional<abi::Dim3> required = required_cluster(facts, settings);
   if (!required && !requested) {
@@ -55,12 +68,14 @@ Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings
   }
   if (required && requested && !equal(*required, *requested))
     refuse(facts, "clusters of " + text(*requested) + " blocks; it has clusters of " + text(*required));
-  const abi::Dim3 size = requested.value_or(required.value_or(abi::Dim3{}));
-  const unsigned most = max_cluster_size(facts, settings);
-  const std::uint64_t blocks = std::uint64_t{size.x} * size.y * size.z;
-  if (blocks == 0 || size.x > most || size.y > most || size.z > most || blocks > most)
-    refuse(facts, "clusters of " + text(size) + " blocks; there can be from 1 to " + std::to_string(most) +
-                      (most == kPortableClusterSize ? " (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)" : ""));
+  const abi::Dim3 size = requested ? *requested : *required;
+  if (size.x == 0 || size.y == 0 || size.z == 0) refuse(facts, "clusters of " + text(size) + " blocks");
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+    refuse(facts, "a grid of " + text(grid) + " blocks is not one of whole clusters of " + text(size));
+  const unsigned most = facts.max_cluster_rank != 0 ? facts.max_cluster_rank : kPortableClusterSize;
+  if (blocks_of(size) > most && (facts.max_cluster_rank != 0 || !allows_any_size(settings)))
+    refuse(facts, "clusters of " + text(size) + " blocks; it can have " + std::to_string(most) +
+                      (facts.max_cluster_rank == 0 ? " (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)" : ""));
   return {size, true};
 }
 

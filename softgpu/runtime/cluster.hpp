@@ -1,6 +1,7 @@
 // How the blocks of a launch form clusters.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "softgpu/abi/kernel.hpp"
@@ -17,13 +18,18 @@ struct Cluster {
 // CUDA_ERROR_INVALID_CLUSTER_SIZE when only some of the three extents are set.
 std::optional<abi::Dim3> required_cluster(const jit::KernelFacts& facts, const KernelSettings& settings);
 
-// The clusters of a launch that asks for those of `requested`, or for none. Throws CUDA_ERROR_INVALID_CLUSTER_SIZE.
-Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings,
+// A kernel may have been compiled for launches that count clusters; then this is their grid in blocks.
+abi::Dim3 grid_in_blocks(const jit::KernelFacts& facts, const abi::Dim3& grid);
+
+// The clusters of a launch of this grid that asks for those of `requested`, or for none. Throws
+// CUDA_ERROR_INVALID_CLUSTER_SIZE for what the kernel does not allow and for grids that are not of whole clusters. A
+// kernel that allows sizes that are not portable may ask for more blocks than a cluster can have: see max_cluster_size.
+Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings, const abi::Dim3& grid,
                    const std::optional<abi::Dim3>& requested);
 
 // The most blocks that a cluster of this kernel can have.
 unsigned max_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings);
 
-inline unsigned blocks_of(const abi::Dim3& cluster) { return cluster.x * cluster.y * cluster.z; }
+inline std::uint64_t blocks_of(const abi::Dim3& cluster) { return std::uint64_t{cluster.x} * cluster.y * cluster.z; }
 
 }  // namespace softgpu::runtime

@@ -1,7 +1,5 @@
 #include "softgpu/runtime/launch.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -109,26 +107,12 @@ void check_shape(const Function& function, const LaunchRequest& request) {
 
 Cluster checked_cluster(const Function& function, const Device& device, const abi::Dim3& grid,
                         const std::optional<abi::Dim3>& requested) {
-  const Cluster cluster = cluster_of(function.facts(), function.settings(), requested);
-  require(!cluster.is_explicit || device.profile().has_clusters(), CUDA_ERROR_NOT_SUPPORTED,
+  const Cluster cluster = cluster_of(function.facts(), function.settings(), grid, requested);
+  require(blocks_of(cluster.size) == 1 || device.profile().has_clusters(), CUDA_ERROR_NOT_SUPPORTED,
           "devices have clusters from compute capability 9.0 on");
-  const abi::Dim3& size = cluster.size;
-  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
-    throw Failure(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel '" + function.facts().name + "': a grid of " + text(grid) +
-                                                       " blocks is not one of whole clusters of " + text(size));
+  require(blocks_of(cluster.size) <= abi::kMaxClusterBlocks, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+          "a cluster of more blocks than there can be");
   return cluster;
-}
-
-// A kernel may have been compiled for launches that count clusters; then this is their grid in blocks.
-abi::Dim3 grid_in_blocks(const Function& function, const abi::Dim3& grid) {
-  const jit::KernelFacts& facts = function.facts();
-  if (!facts.blocks_are_clusters || facts.required_cluster[0] == 0) return grid;
-  const auto scaled = [](std::uint32_t clusters, std::uint32_t blocks) {
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(std::uint64_t{clusters} * std::max(blocks, 1u), UINT32_MAX));
-  };
-  const auto& cluster = facts.required_cluster;
-  return {scaled(grid.x, cluster[0]), scaled(grid.y, cluster[1]), scaled(grid.z, cluster[2])};
 }
 
 // All blocks of a cooperative grid have to fit onto the device at once.
@@ -185,7 +169,7 @@ std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequ
 std::shared_ptr<Module> check(const Function& function, LaunchRequest request) {
   std::shared_ptr<Module> module = function.module();
   require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
-  request.grid = grid_in_blocks(function, request.grid);
+  request.grid = grid_in_blocks(function.facts(), request.grid);
   check_shape(function, request);
   checked_cluster(function, module->context().device(), request.grid, request.cluster);
   if (request.cooperative) check_cooperative(function, *module, request);
@@ -207,7 +191,7 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               std::vector<std::byte> arguments, const void* queue) {
-  const abi::Dim3 blocks = grid_in_blocks(function, request.grid);
+  const abi::Dim3 blocks = grid_in_blocks(function.facts(), request.grid);
   const Cluster cluster = checked_cluster(function, module->context().device(), blocks, request.cluster);
   exec::GridLaunch grid{.code = function.code(*module, request.block),
                         .grid = blocks,

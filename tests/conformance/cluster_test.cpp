@@ -1,5 +1,6 @@
 // Launches whose blocks form clusters: what may be asked for, and who decides on the size.
 #include <optional>
+#include <utility>
 
 #include "conformance/driver.hpp"
 
@@ -162,6 +163,18 @@ TEST_F(Cluster, AttributesCanRequireASize) {
   EXPECT_EQ(blocks_per_cluster(), 4u);
 }
 
+TEST_F(Cluster, GridsOfSomeKernelsCountThem) {
+  const TestModule module(
+      ".version 9.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 out) .blocksareclusters .reqntid 1, 1, 1 .reqnctapercluster 2, 1, 1 {\n"
+      ".reg .b32 %r<3>; .reg .b64 %d; ld.param.u64 %d, [out]; cvta.to.global.u64 %d, %d;\n"
+      "mov.u32 %r0, %cluster_nctarank; st.global.u32 [%d], %r0; mov.u32 %r1, %nclusterid.x; st.global.u32 [%d+4], %r1; "
+      "ret; }");
+  ASSERT_SUCCESS(launch(module.function("k"), {3}, {0}));
+  EXPECT_EQ(blocks_per_cluster(), 2u);
+  EXPECT_EQ(clusters(), 3u);
+}
+
 TEST_F(Cluster, NodesOfGraphsHaveThem) {
   const TestStream stream(CU_STREAM_NON_BLOCKING);
   CUlaunchConfig how = config({6}, {3});
@@ -208,6 +221,24 @@ TEST_F(Cluster, OccupancyCountsThoseThatFit) {
   EXPECT_GE(count(8, 1024), 1);
   EXPECT_GT(count(1, 128), count(2, 128));
   EXPECT_GE(count(2, 32), count(2, 1024));
+  EXPECT_EQ(count(0, 128), 0) << "nobody names a size";
+  ASSERT_SUCCESS(CU(cuFuncSetAttribute)(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  EXPECT_EQ(count(32, 128), 0);
+}
+
+TEST_F(Cluster, OccupancyIsOfPossibleLaunches) {
+  const CUfunction kernel = function("plain");
+  for (const auto& [blocks, cluster] : {std::pair{64u, 3u}, std::pair{1u, 2u}, std::pair{64u, 16u}}) {
+    const CUlaunchConfig how = config({blocks}, {cluster});
+    int answer = 0;
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, CU(cuOccupancyMaxActiveClusters)(&answer, kernel, &how));
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, CU(cuOccupancyMaxPotentialClusterSize)(&answer, kernel, &how));
+  }
+}
+
+TEST_F(Cluster, NoExtentIsZero) {
+  CUlaunchConfig how = config({8}, {1, 0, 1});
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, CU(cuLaunchKernelEx)(&how, function("plain"), nullptr, nullptr));
 }
 
 TEST_F(Cluster, PolicyIsOneOfThree) {
