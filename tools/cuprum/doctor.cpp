@@ -11,7 +11,7 @@ namespace cuprum::cli {
 namespace {
 
 constexpr std::size_t name_column = 14;
-constexpr std::size_t version_column = 16;
+constexpr std::size_t version_column = 19;
 constexpr std::size_t line_width = 110;
 
 class Report {
