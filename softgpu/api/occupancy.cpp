@@ -131,9 +131,9 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, cons
         const auto& settings = launched.settings();
         if (const auto requested = requested_cluster(*config))
           runtime::cluster_of(facts, settings, grid_of(*config, launched), requested);
-        const auto required = runtime::required_cluster(facts, settings);
+        // Whatever size the kernel was compiled for.
         const unsigned most = device.profile().has_clusters() ? runtime::max_cluster_size(facts, settings) : 1;
-        *size = required ? static_cast<int>(runtime::blocks_of(*required)) : static_cast<int>(most);
+        *size = static_cast<int>(most);
       });
 }
 

@@ -100,12 +100,13 @@ std::shared_ptr<Graph> Capture::end(Stream& stream) {
   const auto capture = stream.capture();
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
   require(capture->origin_ == &stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
-  require(capture->mode_ == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread_ == std::this_thread::get_id(),
-          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture began in another thread");
+  const bool own_thread =
+      capture->mode_ == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread_ == std::this_thread::get_id();
   const bool valid = !capture->invalid_.load(), joined = capture->all_joined();
   capture->finish();
-  if (valid && joined) return capture->graph_;
+  if (own_thread && valid && joined) return capture->graph_;
   if (capture->owns_graph_) capture->graph_->drop_handles();
+  require(own_thread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture began in another thread");
   require(valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture became invalid before it ended");
   throw Failure(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of another stream was captured, but not joined");
 }

@@ -111,13 +111,6 @@ void GraphExec::upload() { Driver::get().graph_memory().make_resident(allocates_
 
 void GraphExec::launch(Stream& stream) {
   const std::scoped_lock lock(mutex_);
-  if (stream.is_captured()) {
-    require(allocates_.empty() && frees_.empty(), CUDA_ERROR_NOT_SUPPORTED,
-            "a graph with memory nodes can't be launched into a capture");
-    auto child = definition_->clone();
-    child->make_child();
-    return capture_work(stream, ChildWork{std::move(child)});
-  }
   stream.require_uncaptured();
   const bool frees_itself = (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   GraphMemory& memory = Driver::get().graph_memory();

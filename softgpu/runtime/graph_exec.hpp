@@ -38,7 +38,7 @@ class GraphExec {
 
   // Prepares what the first launch would have to.
   void upload();
-  // After all earlier launches, too. In a stream that is captured it becomes a child graph.
+  // After all earlier launches, too.
   void launch(Stream& stream);
 
   // `node` is one of the graph that it was made from, or of a child graph in that; throws CUDA_ERROR_INVALID_VALUE for

@@ -203,7 +203,7 @@ TEST_F(Cluster, OccupancyKnowsHowLargeTheyCanBe) {
   ASSERT_SUCCESS(CU(cuOccupancyMaxPotentialClusterSize)(&size, kernel, &how));
   EXPECT_EQ(size, 8);
   ASSERT_SUCCESS(CU(cuOccupancyMaxPotentialClusterSize)(&size, function("pairs"), &how));
-  EXPECT_EQ(size, 2);
+  EXPECT_EQ(size, 8);
   ASSERT_SUCCESS(CU(cuFuncSetAttribute)(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
   ASSERT_SUCCESS(CU(cuOccupancyMaxPotentialClusterSize)(&size, kernel, &how));
   EXPECT_EQ(size, 16);

@@ -304,7 +304,9 @@ TEST_F(Graphs, UserObjectsGoWithTheLastGraph) {
   {
     const TestGraph graph;
     ASSERT_SUCCESS(CU(cuGraphRetainUserObject)(graph.get(), object, 1, CU_GRAPH_USER_OBJECT_MOVE));
-    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphReleaseUserObject)(graph.get(), object, 2));
+    if (is_softgpu()) {  // NVIDIA's driver does not count
+      EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphReleaseUserObject)(graph.get(), object, 2));
+    }
     const TestGraphExec exec(graph.get());
     EXPECT_EQ(destroyed, 0);
   }
