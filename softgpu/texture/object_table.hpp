@@ -7,13 +7,14 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace softgpu::texture {
 
-// Thread-safe. A kernel looks a handle up without a lock or a reference; so that one which still runs when its texture
-// is destroyed does no harm, objects and numbers are given up late.
+// Thread-safe. A kernel looks a handle up without a lock or a reference. Programs destroy a texture behind the launch
+// that uses it, so kernels see it until its number is given to another one, which happens late.
 template <typename Object>
 class ObjectTable {
  public:
@@ -23,8 +24,9 @@ class ObjectTable {
   Handle add(std::shared_ptr<Object> object) {
     const std::scoped_lock lock(mutex_);
     std::size_t slot = owners_.size();
+    std::shared_ptr<Object> before;
     if (retired_.size() > kKeep) {
-      slot = retired_.front().first;
+      std::tie(slot, before) = std::move(retired_.front());
       retired_.pop_front();
     } else if (slot == kSlots) {
       return 0;
@@ -75,7 +77,6 @@ class ObjectTable {
   }
 
   std::shared_ptr<Object> retire(std::size_t slot) {
-    place_of(slot).store(nullptr, std::memory_order_release);
     std::shared_ptr<Object> object = std::exchange(owners_[slot], nullptr);
     if (object != nullptr) retired_.emplace_back(slot, object);
     return object;

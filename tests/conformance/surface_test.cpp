@@ -1,5 +1,7 @@
 // Surface objects and the instructions that read and write them, and mipmapped textures.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "conformance/texture.hpp"
 
@@ -117,6 +119,32 @@ TEST_F(AbusedSurface, DISABLED_AccessedOutside) {
 }
 
 TEST_F(Surface, EndsTheKernelThatLeavesIt) { EXPECT_EQ(run_in_child("AbusedSurface.DISABLED_AccessedOutside"), 0); }
+
+TEST_F(Surface, CanBeDestroyedBehindTheLaunchThatUsesIt) {
+  const TestModule module(R"(
+.version 7.1
+.target sm_75
+.address_size 64
+.visible .entry write_seven(.param .u64 surface) {
+  .reg .b32 %r<2>;
+  .reg .b64 %h;
+  ld.param.u64 %h, [surface];
+  mov.u32 %r0, 0;
+  mov.u32 %r1, 7;
+  sust.b.2d.b32.trap [%h, {%r0, %r0}], {%r1};
+  ret;
+})");
+  const TestArray array = surface_array(4, 4, 0);
+  const TestStream stream;
+  {
+    const TestSurface surface(array.get());
+    const CUhostFn take_a_while = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    ASSERT_SUCCESS(CU(cuLaunchHostFunc)(stream.get(), take_a_while, nullptr));
+    ASSERT_SUCCESS(launch(module.function("write_seven"), 1, 1, stream.get(), surface.get()));
+  }
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  EXPECT_EQ(read_array<std::uint32_t>(array.get(), 4, 4, 1)[0], 7u);
+}
 
 TEST_F(Surface, IsMadeOfAnyArray) {
   const TestArray array(array_descriptor(8, 8, 0, CU_AD_FORMAT_FLOAT));
