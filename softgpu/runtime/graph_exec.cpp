@@ -33,6 +33,18 @@ bool can_be_disabled(const GraphNode& node) {
          node.type() == CU_GRAPH_NODE_TYPE_MEMSET;
 }
 
+// The end of a launch, which has its place in the stream already: also when there is no memory for what comes before.
+class SubmitAtEnd {
+ public:
+  explicit SubmitAtEnd(Op& op) : op_(op) {}
+  ~SubmitAtEnd() { op_.submit(); }
+  SubmitAtEnd(const SubmitAtEnd&) = delete;
+  SubmitAtEnd& operator=(const SubmitAtEnd&) = delete;
+
+ private:
+  Op& op_;
+};
+
 // Graphs outlive contexts, but what their nodes do can't be done without one.
 void require_context(const NodeWork& work) {
   const Context* context = std::visit(
@@ -54,6 +66,9 @@ void require_context(const NodeWork& work) {
 GraphExec::GraphExec(const Graph& graph, std::uint64_t flags)
     : flags_(flags), definition_(graph.clone(Graph::Handles::none)) {
   ends_ = add_nodes(*definition_, {});
+  roots_ = static_cast<std::size_t>(
+      std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.after.empty(); }));
+  find_last_uses();
   Driver::get().graph_memory().add_instance(allocates_);
 }
 
@@ -121,35 +136,46 @@ void GraphExec::launch(Stream& stream) {
   memory.set_last_use(frees_, last_launch_);
 }
 
+void GraphExec::find_last_uses() {
+  std::vector<bool> used(steps_.size());
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
+    for (const std::uint32_t before : step->after)
+      if (!used[before]) {
+        used[before] = true;
+        step->last_of.push_back(before);
+      }
+}
+
 void GraphExec::start(Stream& stream) {
   for (const Step& step : steps_) require_context(step.node->work());
   const OpPlace place = stream.place();
   const auto priority =
       (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0 ? Priority::of_node : Priority::of_stream;
-  const std::size_t roots = static_cast<std::size_t>(
-      std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.after.empty(); }));
-  const auto point = [] { return OpRef(new MarkerOp); };
-  // A graph with one root starts with it, one with a single end ends with that.
-  const OpRef start = roots == 1 ? OpRef() : point();
   std::vector<OpRef> ops(steps_.size());
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    ops[i] = step.enabled ? make_op(step.node->work(), place, priority) : point();
-    for (const std::uint32_t before : step.after) ops[i]->put_after(*ops[before]);
-    if (step.after.empty() && start) ops[i]->put_after(*start);
-  }
-  const OpRef& first = start ? start : ops.front();
-  const OpRef end = ends_.size() == 1 ? ops[ends_.front()] : point();
-  if (ends_.size() != 1)
-    for (const std::uint32_t before : ends_) end->put_after(*ops[before]);
-  if (ends_.empty()) end->put_after(*first);
-  const auto submit = [&](const OpRef& op) {
-    if (&*op != &*first) op->submit();
+  const auto point = [] { return OpRef(new MarkerOp); };
+  const auto made = [&](std::uint32_t i) -> const OpRef& {
+    if (!ops[i]) ops[i] = steps_[i].enabled ? make_op(steps_[i].node->work(), place, priority) : point();
+    return ops[i];
   };
-  for (const OpRef& op : ops) submit(op);
-  if (ends_.size() != 1) submit(end);
-  stream.enqueue(*first, *end, last_launch_ ? &*last_launch_ : nullptr);
-  last_launch_ = end;
+  // A graph with one root begins with it, one with a single end ends with that.
+  const OpRef first = roots_ == 1 ? made(0) : point();
+  const OpRef last = ends_.size() == 1 ? made(ends_.front()) : point();
+  stream.enqueue(*first, *last, last_launch_ ? &*last_launch_ : nullptr);
+  last_launch_ = last;
+  if (&*first == &*last) return;
+  const SubmitAtEnd submit_last(*last);
+  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const OpRef op = made(i);
+    for (const std::uint32_t before : step.after) op->put_after(*ops[before]);
+    for (const std::uint32_t before : step.last_of) ops[before] = {};
+    if (&*op == &*first || &*op == &*last) continue;
+    if (step.after.empty()) op->put_after(*first);
+    op->submit();
+  }
+  if (steps_.empty()) last->put_after(*first);
+  if (ends_.size() != 1)
+    for (const std::uint32_t end : ends_) last->put_after(*ops[end]);
 }
 
 void GraphExec::set_work(const GraphNode& node, NodeWork work) {

@@ -1,8 +1,8 @@
 // A graph that is ready to be launched again and again: CUgraphExec.
 //
 // A launch makes an Op for every node and links them as the graph says, which costs less than as many calls: handles,
-// arguments and shapes have been checked, and there is one place in the stream for all of them. What is launched is
-// not touched by later changes.
+// arguments and shapes have been checked, and there is one place in the stream for all of them. The first may be done
+// before the last is made. What is launched is not touched by later changes.
 #pragma once
 
 #include <cuda.h>
@@ -53,8 +53,9 @@ class GraphExec {
 
  private:
   struct Step {
-    GraphNode* node = nullptr;         // of definition_
-    std::vector<std::uint32_t> after;  // earlier steps
+    GraphNode* node = nullptr;           // of definition_
+    std::vector<std::uint32_t> after;    // earlier steps
+    std::vector<std::uint32_t> last_of;  // those of them that no later step comes after
     bool enabled = true;
   };
   std::uint32_t add_step(GraphNode& node, std::vector<std::uint32_t> after);
@@ -62,6 +63,7 @@ class GraphExec {
   std::vector<std::uint32_t> add_nodes(const Graph& graph, const std::vector<std::uint32_t>& after);
   const Step& step_of(const GraphNode& node) const;
   Step& step_of(const GraphNode& node) { return const_cast<Step&>(std::as_const(*this).step_of(node)); }
+  void find_last_uses();
   void start(Stream& stream);
   GraphMismatch take(Graph& mine, const Graph& theirs);
   void keep_until_launched(std::shared_ptr<void> used) const;
@@ -69,7 +71,8 @@ class GraphExec {
   const std::uint64_t flags_;
   const std::shared_ptr<Graph> definition_;  // a copy
   mutable std::mutex mutex_;
-  std::vector<Step> steps_;                                         // in order
+  std::vector<Step> steps_;  // in order
+  std::size_t roots_ = 0;
   std::vector<std::uint32_t> ends_;                                 // after which nothing comes
   std::unordered_map<std::uint64_t, std::uint32_t> steps_by_node_;  // of the original graph
   std::vector<std::shared_ptr<GraphAllocation>> allocates_, frees_;

@@ -184,6 +184,7 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
                   .request = request,
                   .arguments = copy_arguments(*function, request),
                   .attributes = {request.attributes.begin(), request.attributes.end()}};
+  function->code(*work.module, request.block);  // compiled here, so that launches need not
   work.request.parameters = work.request.extra = nullptr;
   work.request.attributes = {};
   return work;

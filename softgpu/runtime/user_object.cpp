@@ -1,16 +1,23 @@
 #include "softgpu/runtime/user_object.hpp"
 
+#include <algorithm>
+
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"
 
 namespace softgpu::runtime {
 
 void UserObject::release(unsigned count) {
+  require(count <= references_.load(), CUDA_ERROR_INVALID_VALUE, "more references are released than there are");
+  drop(count);
+}
+
+void UserObject::drop(unsigned count) noexcept {
   const auto keep = shared_from_this();
   unsigned before = references_.load();
-  do require(count <= before, CUDA_ERROR_INVALID_VALUE, "more references are released than there are");
-  while (!references_.compare_exchange_weak(before, before - count));
-  if (before != count) return;
+  while (!references_.compare_exchange_weak(before, before - std::min(before, count))) {
+  }
+  if (before == 0 || before > count) return;
   Driver::get().handles().user_objects.remove(handle_);
   destroy_(data_);
 }
@@ -25,7 +32,7 @@ UserObjects& UserObjects::operator=(UserObjects other) {
 }
 
 UserObjects::~UserObjects() {
-  for (const auto& [object, count] : counts_) object->release(count);
+  for (const auto& [object, count] : counts_) object->drop(count);
 }
 
 void UserObjects::release(const std::shared_ptr<UserObject>& object, unsigned count) {

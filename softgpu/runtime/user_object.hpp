@@ -18,6 +18,8 @@ class UserObject : public std::enable_shared_from_this<UserObject> {
   void retain(unsigned count) { references_ += count; }
   // Throws CUDA_ERROR_INVALID_VALUE when there are fewer.
   void release(unsigned count);
+  // As many of them as there are, should the program have released some of a graph's.
+  void drop(unsigned count) noexcept;
 
   void set_handle(CUuserObject handle) { handle_ = handle; }
 
