@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "softgpu/runtime/capture.hpp"
 #include "softgpu/runtime/context.hpp"
 #include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/error.hpp"

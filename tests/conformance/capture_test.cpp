@@ -324,6 +324,30 @@ TEST_F(CaptureTest, LaunchesOfGraphsCanNotBeCaptured) {
   expect_invalid(a());
 }
 
+TEST_F(CaptureTest, KernelsThatMayStartEarlyHaveAnEdgeThatSaysSo) {
+  const TestGraph graph(capture(a(), [&] {
+    add(a(), 1);
+    CUlaunchAttribute early{};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.hStream = a();
+    config.attrs = &early;
+    config.numAttrs = 1;
+    EXPECT_SUCCESS(CU(cuLaunchKernelEx)(&config, module_->function("bounded"), nullptr, nullptr));
+  }));
+  CUgraphNode from = nullptr, to = nullptr;
+  CUgraphEdgeData data{};
+  size_t count = 1;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_LOSSY_QUERY, CU(cuGraphGetEdges)(graph.get(), &from, &to, nullptr, &count));
+  count = 1;
+  ASSERT_SUCCESS(CU(cuGraphGetEdges)(graph.get(), &from, &to, &data, &count));
+  EXPECT_EQ(data.type, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+  EXPECT_EQ(data.from_port, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+}
+
 TEST_F(CaptureTest, CallbacksCanNotBeCaptured) {
   begin(a(), CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_CUDA_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,

@@ -1,6 +1,7 @@
 // Graphs that are put together node by node, and their executable form.
 #include "conformance/graph.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -132,6 +133,31 @@ TEST_F(Graphs, KernelNodesTellTheirParameters) {
   EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_KERNEL);
   CUDA_HOST_NODE_PARAMS other{};
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphHostNodeGetParams)(node, &other));
+}
+
+TEST_F(Graphs, CopyNodesTellTheirRequest) {
+  const TestGraph graph;
+  const DeviceMemory memory(64);
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = memory.get();
+  copy.srcXInBytes = 4;
+  copy.srcPitch = 16;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = data_->data();
+  copy.dstPitch = 8;
+  copy.WidthInBytes = 8;
+  copy.Height = 2;
+  copy.Depth = 1;
+  CUgraphNode node = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddMemcpyNode)(&node, graph.get(), nullptr, 0, &copy, context_));
+  CUDA_MEMCPY3D told{};
+  ASSERT_SUCCESS(CU(cuGraphMemcpyNodeGetParams)(node, &told));
+  EXPECT_EQ(told.srcDevice, memory.get());
+  EXPECT_EQ(told.srcXInBytes, 4u);
+  EXPECT_EQ(told.dstHost, data_->data());
+  EXPECT_EQ(told.WidthInBytes, 8u);
+  EXPECT_EQ(told.Height, 2u);
 }
 
 TEST_F(Graphs, ChangingANodeChangesLaterInstances) {
@@ -310,6 +336,29 @@ TEST_F(Graphs, UserObjectsGoWithTheLastGraph) {
     const TestGraphExec exec(graph.get());
     EXPECT_EQ(destroyed, 0);
   }
+  for (int i = 0; i < 5000 && destroyed == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(Graphs, AnUpdateTakesTheUserObjectsToo) {
+  static std::atomic<int> destroyed;
+  destroyed = 0;
+  CUuserObject object = nullptr;
+  ASSERT_SUCCESS(CU(cuUserObjectCreate)(
+      &object, &destroyed, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, 1,
+      CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  std::unique_ptr<TestGraphExec> exec;
+  {
+    const TestGraph graph;
+    add_node(graph.get(), {}, 1);
+    ASSERT_SUCCESS(CU(cuGraphRetainUserObject)(graph.get(), object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    exec = std::make_unique<TestGraphExec>(graph.get());
+  }
+  EXPECT_EQ(destroyed, 0) << "the executable graph has it";
+  const TestGraph other;
+  add_node(other.get(), {}, 2);
+  CUgraphExecUpdateResultInfo info{};
+  ASSERT_SUCCESS(CU(cuGraphExecUpdate)(exec->get(), other.get(), &info));
   for (int i = 0; i < 5000 && destroyed == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(destroyed, 1);
 }
