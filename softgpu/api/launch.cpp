@@ -6,6 +6,7 @@
 #include "softgpu/api/functions.hpp"
 #include "softgpu/api/graphs.hpp"
 #include "softgpu/api/streams.hpp"
+#include "softgpu/runtime/cluster.hpp"
 #include "softgpu/runtime/event.hpp"
 
 namespace softgpu::api {
@@ -37,8 +38,14 @@ bool is_cluster_policy(CUclusterSchedulingPolicy policy) {
          policy == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
 }
 
+bool is_multiple(const abi::Dim3& whole, const abi::Dim3& part) {
+  const auto divides = [](unsigned extent, unsigned by) { return by != 0 && extent % by == 0; };
+  return divides(whole.x, part.x) && divides(whole.y, part.y) && divides(whole.z, part.z);
+}
+
 Attributes attributes_of(const CUlaunchConfig& config) {
   Attributes result;
+  std::optional<abi::Dim3> preferred;
   require(config.numAttrs == 0 || config.attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttributeValue& value = config.attrs[i].value;
@@ -47,7 +54,6 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
       // A kernel may start before the one before it has ended. It may also not.
@@ -61,7 +67,10 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY: result.priority = runtime::clamped_priority(value.priority); break;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: result.cooperative = value.cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        result.cluster = abi::Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+        result.cluster = runtime::asked_cluster(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        preferred = {value.preferredClusterDim.x, value.preferredClusterDim.y, value.preferredClusterDim.z};
         break;
       // One worker runs a cluster, whatever the policy.
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -73,6 +82,9 @@ Attributes attributes_of(const CUlaunchConfig& config) {
       default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such launch attribute");
     }
   }
+  // A hint, which is not followed.
+  require(!preferred || (result.cluster && is_multiple(*preferred, *result.cluster)), CUDA_ERROR_INVALID_CLUSTER_SIZE,
+          "preferred clusters that are not made of the clusters of the launch");
   return result;
 }
 

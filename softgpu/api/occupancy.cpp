@@ -53,7 +53,7 @@ softgpu::abi::Dim3 grid_of(const CUlaunchConfig& config, const Function& functio
 std::optional<softgpu::abi::Dim3> requested_cluster(const CUlaunchConfig& config) {
   for (const CUlaunchAttribute& attribute : std::span(config.attrs, config.numAttrs))
     if (const auto& cluster = attribute.value.clusterDim; attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      return softgpu::abi::Dim3{cluster.x, cluster.y, cluster.z};
+      return runtime::asked_cluster(cluster.x, cluster.y, cluster.z);
   return std::nullopt;
 }
 
@@ -129,11 +129,10 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, cons
         require_pointer(size);
         const auto& facts = launched.facts();
         const auto& settings = launched.settings();
-        if (const auto requested = requested_cluster(*config))
+        const auto requested = requested_cluster(*config);
+        if (requested || facts.explicit_cluster)
           runtime::cluster_of(facts, settings, grid_of(*config, launched), requested);
-        // Whatever size the kernel was compiled for.
-        const unsigned most = device.profile().has_clusters() ? runtime::max_cluster_size(facts, settings) : 1;
-        *size = static_cast<int>(most);
+        *size = device.profile().has_clusters() ? static_cast<int>(runtime::max_cluster_size(settings)) : 1;
       });
 }
 

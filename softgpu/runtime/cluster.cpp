@@ -44,6 +44,10 @@ std::optional<abi::Dim3> required_cluster(const jit::KernelFacts& facts, const K
   return set;
 }
 
+std::optional<abi::Dim3> asked_cluster(unsigned x, unsigned y, unsigned z) {
+  return (x | y | z) != 0 ? std::optional(abi::Dim3{x, y, z}) : std::nullopt;
+}
+
 abi::Dim3 grid_in_blocks(const jit::KernelFacts& facts, const abi::Dim3& grid) {
   const auto& cluster = facts.required_cluster;
   if (!facts.blocks_are_clusters || cluster[0] == 0) return grid;
@@ -54,9 +58,8 @@ abi::Dim3 grid_in_blocks(const jit::KernelFacts& facts, const abi::Dim3& grid) {
   return {scaled(grid.x, cluster[0]), scaled(grid.y, cluster[1]), scaled(grid.z, cluster[2])};
 }
 
-unsigned max_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings) {
-  const unsigned most = allows_any_size(settings) ? abi::kMaxClusterBlocks : kPortableClusterSize;
-  return facts.max_cluster_rank != 0 ? std::min(most, facts.max_cluster_rank) : most;
+unsigned max_cluster_size(const KernelSettings& settings) {
+  return allows_any_size(settings) ? abi::kMaxClusterBlocks : kPortableClusterSize;
 }
 
 Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings, const abi::Dim3& grid,

@@ -21,14 +21,17 @@ std::optional<abi::Dim3> required_cluster(const jit::KernelFacts& facts, const K
 // A kernel may have been compiled for launches that count clusters; then this is their grid in blocks.
 abi::Dim3 grid_in_blocks(const jit::KernelFacts& facts, const abi::Dim3& grid);
 
+// What a launch attribute with a size of clusters asks for; three zeros ask for nothing.
+std::optional<abi::Dim3> asked_cluster(unsigned x, unsigned y, unsigned z);
+
 // The clusters of a launch of this grid that asks for those of `requested`, or for none. Throws
 // CUDA_ERROR_INVALID_CLUSTER_SIZE for what the kernel does not allow and for grids that are not of whole clusters. A
 // kernel that allows sizes that are not portable may ask for more blocks than a cluster can have: see max_cluster_size.
 Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings, const abi::Dim3& grid,
                    const std::optional<abi::Dim3>& requested);
 
-// The most blocks that a cluster of this kernel can have.
-unsigned max_cluster_size(const jit::KernelFacts& facts, const KernelSettings& settings);
+// The most blocks that a cluster of a kernel with these settings can have, whatever size it was compiled for.
+unsigned max_cluster_size(const KernelSettings& settings);
 
 inline std::uint64_t blocks_of(const abi::Dim3& cluster) { return std::uint64_t{cluster.x} * cluster.y * cluster.z; }
 

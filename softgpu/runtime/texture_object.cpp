@@ -212,8 +212,12 @@ std::shared_ptr<const TextureObject> find_texture(CUtexObject handle) {
 std::shared_ptr<const SurfaceObject> find_surface(CUsurfObject handle) {
   return required(std::static_pointer_cast<SurfaceObject>(texture::surfaces().find(handle)));
 }
-void destroy_texture(CUtexObject handle) { required(texture::textures().remove(handle)); }
-void destroy_surface(CUsurfObject handle) { required(texture::surfaces().remove(handle)); }
+void destroy_texture(CUtexObject handle) {
+  if (handle != 0) required(texture::textures().remove(handle));
+}
+void destroy_surface(CUsurfObject handle) {
+  if (handle != 0) required(texture::surfaces().remove(handle));
+}
 
 void destroy_texture_objects(const Context& context) {
   const auto mine = [id = context.id()](const auto& object) { return object.context == id; };

@@ -39,12 +39,14 @@ std::int32_t settle(std::int32_t index, std::uint32_t size, AddressMode mode) {
   return index < 0 ? 0 : count - 1;  // a mirrored image goes on with the texel at the edge
 }
 
+constexpr float kBelowOne = 0x1.fffffep-1f;
+
 // A coordinate in texels. Nothing is sampled more than a texel outside, so that far away is as good as two.
 float in_texels(float coordinate, std::uint32_t size, AddressMode mode, bool normalized) {
   if (normalized) {
     if (mode == AddressMode::wrap || mode == AddressMode::mirror) {
       const float whole = std::floor(coordinate);
-      coordinate -= whole;
+      coordinate = std::min(coordinate - whole, kBelowOne);  // which rounds to one just below a whole number
       if (mode == AddressMode::mirror && std::fmod(whole, 2.0f) != 0) coordinate = 1 - coordinate;
     }
     coordinate *= static_cast<float>(size);

@@ -13,20 +13,17 @@ constexpr std::array<std::byte, 16> kNoTexel{};
 
 std::uint32_t word(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-// What each kind of channel becomes. `Stored` is its form in memory, `kOne` what a missing fourth channel reads.
+// What each kind of channel becomes. `Stored` is its form in memory. Channels that a texel lacks read as zero.
 template <typename T>
 struct Integer {
   using Stored = T;
-  static constexpr std::uint32_t kOne = 1;
   static std::uint32_t read(T value, unsigned) {
     return static_cast<std::uint32_t>(
         static_cast<std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>(value));
   }
 };
 
-struct AsFloat {
-  static constexpr std::uint32_t kOne = std::bit_cast<std::uint32_t>(1.0f);
-};
+struct AsFloat {};
 
 template <typename T>
 struct Normalized : AsFloat {
@@ -74,7 +71,7 @@ std::array<typename Channel::Stored, kChannels> load(const std::byte* texel) {
 template <typename Channel, unsigned kChannels>
 Words read_texel(const std::byte* texel) {
   const auto stored = load<Channel, kChannels>(texel);
-  Words words = {0, 0, 0, Channel::kOne};
+  Words words{};
   for (unsigned k = 0; k < kChannels; ++k) words[k] = Channel::read(stored[k], k);
   return words;
 }
@@ -90,7 +87,7 @@ Words blend_texels(const Corners& corners, const Words& border) {
       sum[k] += corners.weights[corner] * std::bit_cast<float>(value);
     }
   }
-  Words words = {0, 0, 0, Channel::kOne};
+  Words words{};
   for (unsigned k = 0; k < kChannels; ++k) words[k] = word(sum[k]);
   return words;
 }

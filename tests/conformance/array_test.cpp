@@ -156,6 +156,7 @@ TEST_F(Array, MipmappedHasLevelsOfHalfTheSize) {
 }
 
 TEST_F(Array, CountsAsMemoryInUse) {
+  if (!is_softgpu()) GTEST_SKIP() << "other processes change how much memory a GPU has free";
   const std::size_t bytes = std::size_t{64} << 20;
   std::size_t before = 0, during = 0, total = 0;
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&before, &total));

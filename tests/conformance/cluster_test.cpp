@@ -237,8 +237,41 @@ TEST_F(Cluster, OccupancyIsOfPossibleLaunches) {
 }
 
 TEST_F(Cluster, NoExtentIsZero) {
+  CUdeviceptr out = out_->device();
+  void* parameters[] = {&out};
   CUlaunchConfig how = config({8}, {1, 0, 1});
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, CU(cuLaunchKernelEx)(&how, function("plain"), nullptr, nullptr));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                    CU(cuLaunchKernelEx)(&how, function("plain"), parameters, nullptr));
+}
+
+TEST_F(Cluster, ThreeZerosAskForNone) {
+  CUlaunchConfig how = config({4}, {0});
+  attribute_.value.clusterDim = {0, 0, 0};
+  how.numAttrs = 1;
+  CUdeviceptr out = out_->device();
+  void* parameters[] = {&out};
+  EXPECT_SUCCESS(CU(cuLaunchKernelEx)(&how, function("plain"), parameters, nullptr));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+}
+
+TEST_F(Cluster, PreferredOnesAreMadeOfThoseOfTheLaunch) {
+  CUlaunchConfig how = config({8}, {2});
+  CUlaunchAttribute both[2] = {attribute_, {}};
+  both[1].id = CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION;
+  how.attrs = both;
+  how.numAttrs = 2;
+  CUdeviceptr out = out_->device();
+  void* parameters[] = {&out};
+  both[1].value.preferredClusterDim = {4, 1, 1};
+  EXPECT_SUCCESS(CU(cuLaunchKernelEx)(&how, function("plain"), parameters, nullptr));
+  both[1].value.preferredClusterDim = {3, 1, 1};
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                    CU(cuLaunchKernelEx)(&how, function("plain"), parameters, nullptr));
+  how.attrs = both + 1;
+  how.numAttrs = 1;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                    CU(cuLaunchKernelEx)(&how, function("plain"), parameters, nullptr));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
 }
 
 TEST_F(Cluster, PolicyIsOneOfThree) {

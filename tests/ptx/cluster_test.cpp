@@ -153,8 +153,9 @@ TEST_F(Cluster, BarrierCountsTheThreadsThatHaveNotExited) {
   EXPECT_EQ(run_clusters(body, 1, 3, 64), each_thread(192, [](unsigned i) { return i < 128 && i % 64 < 32 ? 1 : 0; }));
 }
 
-// Without .aligned the threads of a warp arrive one by one.
+// Without .aligned the threads of a warp arrive one by one. An H200 waits for ever when they do by two instructions.
 TEST_F(Cluster, ThreadsOfAWarpArriveApart) {
+  if (!conformance::is_softgpu()) GTEST_SKIP() << "a GPU may wait for ever";
   const std::string body = std::string(
                                "and.b32 %r0, %t, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra EVEN;\n"
                                "st.shared.u32 [cell], 3; barrier.cluster.arrive; bra WAIT;\n"

@@ -36,13 +36,12 @@ struct FloatTexture : Texture {
   std::vector<float> values;
 };
 
-TEST(Texel, LacksChannelsAsZeroesAndAOne) {
+TEST(Texel, LacksChannelsAsZeroes) {
   const std::uint8_t stored[2] = {7, 9};
   const auto* texel = reinterpret_cast<const std::byte*>(stored);
-  EXPECT_EQ(texel_reader({ChannelType::u8, 1}, Reading::element).read(texel), (Words{7, 0, 0, 1}));
-  EXPECT_EQ(texel_reader({ChannelType::u8, 2}, Reading::element).read(texel), (Words{7, 9, 0, 1}));
-  EXPECT_EQ(texel_reader({ChannelType::unorm8, 1}, Reading::element).read(texel)[3],
-            std::bit_cast<std::uint32_t>(1.0f));
+  EXPECT_EQ(texel_reader({ChannelType::u8, 1}, Reading::element).read(texel), (Words{7, 0, 0, 0}));
+  EXPECT_EQ(texel_reader({ChannelType::u8, 2}, Reading::element).read(texel), (Words{7, 9, 0, 0}));
+  EXPECT_EQ(texel_reader({ChannelType::unorm8, 1}, Reading::element).read(texel)[3], 0u);
 }
 
 TEST(Texel, OfEveryHalfIsExact) {
@@ -132,7 +131,7 @@ TEST(ObjectTable, GivesUpNumbersLate) {
   EXPECT_EQ(table[handle + 1], nullptr);
   EXPECT_EQ(table[~std::uint64_t{0}], nullptr);
   EXPECT_EQ(*table.remove(handle), 1);
-  EXPECT_EQ(table[handle], nullptr);
+  EXPECT_EQ(*table[handle], 1) << "kernels that were launched before may still read it";
   EXPECT_EQ(table.find(handle), nullptr);
   EXPECT_EQ(table.remove(handle), nullptr);
   for (int i = 0; i < 1000; ++i) {
