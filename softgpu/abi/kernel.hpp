@@ -54,6 +54,7 @@ enum class Suspend : std::uint32_t {
   barrier,          // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
   yield,            // spins or sleeps: run the others first
   cluster_barrier,  // waits until all threads of the cluster have arrived
+  warp_barrier,     // a gang of one thread: waits for the threads of its warp that `warp_mask` names
 };
 
 enum class BarrierReduction : std::uint32_t { none, all, any, count };
@@ -70,6 +71,7 @@ struct Gang {
   std::uint32_t arrived = 0;  // threads of this gang that wait at the barrier
   BarrierReduction reduction = BarrierReduction::none;
   std::uint32_t reduction_in = 0;  // how many of the arrived threads have a true predicate
+  std::uint32_t warp_mask = 0;
   // Written by the scheduler before it resumes the gang:
   std::uint32_t reduction_out = 0;  // all: every predicate was true; any: one was; count: how many were
   // Generated code's own: %tid of lane 0.
@@ -96,6 +98,6 @@ static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 &&
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
-static_assert(offsetof(Gang, reduction_out) == 40 && offsetof(Gang, thread) == 44);
+static_assert(offsetof(Gang, warp_mask) == 40 && offsetof(Gang, reduction_out) == 44 && offsetof(Gang, thread) == 48);
 
 }  // namespace softgpu::abi

@@ -36,6 +36,7 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
   ready_.clear();
   next_.clear();
   waiting_for_cluster_.clear();
+  waiting_for_warps_ = 0;
   gangs_.clear();
   signalled_ = false;
   steps_ = 0;
@@ -106,6 +107,7 @@ void BlockRun::settle(std::uint32_t index) {
   if (has_ended(run)) return end_gang(run);
   if (run.gang.reason == abi::Suspend::barrier) return wait_at_barrier(index);
   if (run.gang.reason == abi::Suspend::cluster_barrier) return wait_at_cluster_barrier(index);
+  if (run.gang.reason == abi::Suspend::warp_barrier) return wait_for_warp(index);
   next_.push_back(index);
 }
 
@@ -116,6 +118,39 @@ void BlockRun::end_gang(const GangRun& run) {
   if (run.arrived_in == cluster_barrier_->phase) --cluster_barrier_->arrived;
   // Exited threads no longer count: the others may have been waiting for them alone.
   for (Barrier& barrier : barriers_) release_if_complete(barrier);
+  if (waiting_for_warps_ != 0) release_in_warp(run.gang.first_thread);
+}
+
+void BlockRun::wait_for_warp(std::uint32_t thread) {
+  pass_progress_ = true;
+  gangs_[thread].waits_for_warp = true;
+  ++waiting_for_warps_;
+  release_in_warp(thread);
+}
+
+// Threads of a warp may wait in groups, each with a mask of its own. Those that have exited are not waited for.
+void BlockRun::release_in_warp(std::uint32_t thread) {
+  const std::uint32_t warp = thread / kWarp * kWarp, end = std::min(warp + kWarp, threads_);
+  for (std::uint32_t first = warp; first < end; ++first) {
+    const std::uint32_t mask = gangs_[first].gang.warp_mask;
+    if (!gangs_[first].waits_for_warp || !all_here(warp, mask)) continue;
+    for (std::uint32_t each = first; each < end; ++each) {
+      GangRun& run = gangs_[each];
+      if (!run.waits_for_warp || run.gang.warp_mask != mask) continue;
+      run.waits_for_warp = false;
+      --waiting_for_warps_;
+      next_.push_back(each);
+    }
+  }
+}
+
+bool BlockRun::all_here(std::uint32_t warp, std::uint32_t mask) const {
+  for (std::uint32_t thread = warp; thread < std::min(warp + kWarp, threads_); ++thread) {
+    const GangRun& run = gangs_[thread];
+    if ((mask >> (thread - warp) & 1) == 0 || (run.started && has_ended(run))) continue;
+    if (!run.waits_for_warp || run.gang.warp_mask != mask) return false;
+  }
+  return true;
 }
 
 // PTX counts arrivals by whole warps. A waiting gang has no thread left elsewhere, so it counts in full, and the
@@ -190,6 +225,7 @@ std::string BlockRun::describe_waits() const {
     const std::string expected = barrier.expected ? std::to_string(barrier.expected) : "all";
     add("barrier " + std::to_string(id) + " has " + std::to_string(barrier.arrived) + " of " + expected + " threads");
   }
+  if (waiting_for_warps_ != 0) add(std::to_string(waiting_for_warps_) + " threads wait for others of their warp");
   if (!waiting_for_cluster_.empty()) {
     std::uint32_t threads = 0;
     for (std::uint32_t index : waiting_for_cluster_) threads += gangs_[index].gang.lanes;

@@ -47,6 +47,7 @@ class BlockRun {
     void* frame = nullptr;
     bool started = false;
     std::uint64_t arrived_in = 0;  // phase of the cluster's barrier
+    bool waits_for_warp = false;
   };
   bool run_ready_gangs();
   void run_gang(GangRun&);
@@ -55,6 +56,9 @@ class BlockRun {
   static bool at_plain_barrier(const GangRun&);
   void wait_at_barrier(std::uint32_t index);
   void wait_at_cluster_barrier(std::uint32_t index);
+  void wait_for_warp(std::uint32_t thread);
+  void release_in_warp(std::uint32_t thread);
+  bool all_here(std::uint32_t warp, std::uint32_t mask) const;
   void end_gang(const GangRun&);
   void release_if_complete(Barrier&);
   bool complete(const Barrier&) const;
@@ -67,6 +71,7 @@ class BlockRun {
   std::vector<GangRun> gangs_;
   std::vector<std::uint32_t> ready_, next_;         // gangs to run in this pass and in the next one
   std::vector<std::uint32_t> waiting_for_cluster_;  // gangs
+  std::uint32_t waiting_for_warps_ = 0;             // gangs, of one thread each
   std::uint32_t live_gangs_ = 0;
   bool signalled_ = false;     // a gang has arrived at a barrier without waiting: only counting is right from then on
   std::uint32_t threads_ = 0;  // of the block

@@ -28,12 +28,15 @@ using namespace llvm;
 
 namespace {
 
-DenseSet<const BasicBlock*> suspending_blocks(Function& kernel) {
+DenseSet<const BasicBlock*> suspending_blocks(Function& kernel, unsigned width) {
+  const auto suspends = [&](abi::Mark mark) {
+    return abi::info(mark).kind == abi::MarkKind::block || mark == abi::Mark::nanosleep ||
+           (width == 1 && mark == abi::Mark::warp_sync);
+  };
   DenseSet<const BasicBlock*> blocks;
   for (Instruction& instruction : instructions(kernel)) {
     const auto mark = mark_of(&instruction);
-    if (mark && (abi::info(*mark).kind == abi::MarkKind::block || mark == abi::Mark::nanosleep))
-      blocks.insert(instruction.getParent());
+    if (mark && suspends(*mark)) blocks.insert(instruction.getParent());
   }
   return blocks;
 }
@@ -117,7 +120,7 @@ Result compile(Module& module, Function& kernel, const char* entry_name, const O
   prepare_scalar_code(kernel, target);
   canonicalise_control_flow(kernel, target);
 
-  const auto suspending = suspending_blocks(kernel);
+  const auto suspending = suspending_blocks(kernel, width);
   const bool suspends = !suspending.empty();
   Options used = options;
   if (width == 1) used.shape = abi::Shape::rows;

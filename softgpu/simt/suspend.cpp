@@ -77,6 +77,11 @@ void pass_cluster_barrier(IRBuilder<>& builder, Mark mark, Value* gang) {
   builder.CreateCall(arrive, {gang});
 }
 
+void wait_for_warp(IRBuilder<>& builder, Value* gang, Value* mask) {
+  put(builder, gang, offsetof(abi::Gang, warp_mask), mask);
+  suspend(builder, gang, abi::Suspend::warp_barrier);
+}
+
 void yield(IRBuilder<>& builder, Value* gang) { suspend(builder, gang, abi::Suspend::yield); }
 
 void report_divergent_barrier(IRBuilder<>& builder, const CallInst& barrier) {

@@ -24,6 +24,9 @@ llvm::Value* wait_at_barrier(llvm::IRBuilder<>&, abi::Mark, const BarrierSite&);
 bool is_cluster_barrier(abi::Mark);
 void pass_cluster_barrier(llvm::IRBuilder<>&, abi::Mark, llvm::Value* gang);
 
+// bar.warp.sync of a gang of one thread.
+void wait_for_warp(llvm::IRBuilder<>&, llvm::Value* gang, llvm::Value* mask);
+
 // Lets the other gangs run.
 void yield(llvm::IRBuilder<>&, llvm::Value* gang);
 

@@ -37,7 +37,10 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
       if (mark == Mark::nanosleep) yield(builder, gang);
       return nullptr;
     case MarkKind::warp:
-      if (mark == Mark::warp_sync) return nullptr;
+      if (mark == Mark::warp_sync) {
+        wait_for_warp(builder, gang, call.getArgOperand(0));
+        return nullptr;
+      }
       throw std::logic_error("lanes of a warp exchange values in a gang of one");
   }
   return nullptr;

@@ -156,6 +156,41 @@ TEST_F(Warp, CanSpinUntilAnotherWarpHasWritten) {
   EXPECT_EQ(result, std::vector<U>(64, 5));
 }
 
+// A lock that the lanes take one after the other, so that they don't run in step; then each reads what another wrote.
+constexpr const char* kTakeTheLock =
+    "SPIN: atom.shared.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra SPIN;\n"
+    "ld.volatile.shared.u32 %r2, [count]; add.u32 %r2, %r2, 1; st.volatile.shared.u32 [count], %r2;\n"
+    "membar.cta; atom.shared.exch.b32 %r1, [lock], 0;\n";
+constexpr const char* kLock =
+    ".shared .align 4 .b32 lock;\n.shared .align 4 .b32 count;\n.shared .align 4 .b32 cells[64];\n";
+
+TEST_F(Warp, LanesThatTookALockWaitForEachOther) {
+  const auto result = run_threads(
+      "st.volatile.shared.u32 [lock], 0; st.volatile.shared.u32 [count], 0; bar.sync 0;\n" + std::string(kTakeTheLock) +
+          "shl.b32 %r3, %t, 2; mov.u32 %r4, cells; add.u32 %r4, %r4, %r3; add.u32 %r5, %t, 7; st.shared.u32 [%r4], "
+          "%r5;\n"
+          "bar.warp.sync -1;\n"
+          "xor.b32 %r3, %r3, 124; mov.u32 %r4, cells; add.u32 %r4, %r4, %r3; ld.shared.u32 %r6, [%r4];\n"
+          "bar.warp.sync -1; ld.volatile.shared.u32 %r7, [count];\n" +
+          store("%r6"),
+      64, kLock);
+  for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(result[i], (i ^ 31) + 7) << i;
+}
+
+TEST_F(Warp, GroupsOfLanesWaitEachForItself) {
+  const auto result = run_threads(
+      "st.volatile.shared.u32 [lock], 0; st.volatile.shared.u32 [count], 0; bar.sync 0;\n" + std::string(kTakeTheLock) +
+          "shl.b32 %r3, %t, 2; mov.u32 %r4, cells; add.u32 %r4, %r4, %r3; and.b32 %r0, %t, 1; setp.eq.u32 %p0, %r0, "
+          "0;\n"
+          "@%p0 bra EVEN;\n"
+          "st.shared.u32 [%r4], %t; bar.warp.sync 0xaaaaaaaa; bra DONE;\n"
+          "EVEN: add.u32 %r5, %t, 100; st.shared.u32 [%r4], %r5; bar.warp.sync 0x55555555;\n"
+          "DONE: xor.b32 %r3, %r3, 120; mov.u32 %r4, cells; add.u32 %r4, %r4, %r3; ld.shared.u32 %r6, [%r4];\n" +
+          store("%r6"),
+      32, kLock);
+  for (unsigned i = 0; i < 32; ++i) EXPECT_EQ(result[i], (i ^ 30) + (i % 2 == 0 ? 100 : 0)) << i;
+}
+
 TEST_F(Warp, ElectsOneLane) {
   const auto result =
       run_threads("elect.sync %r0|%p0, -1; selp.u32 %r1, 100, 0, %p0; add.u32 %r0, %r0, %r1;" + store("%r0"), 64);
