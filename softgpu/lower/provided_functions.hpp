@@ -1,5 +1,5 @@
-// Functions that CUDA's headers declare and the driver provides: printf, assert, malloc, free; and of those that come as
-// machine code in libcudadevrt.a, the barrier of a grid.
+// Functions that CUDA's headers declare and the driver provides: printf, assert, malloc, free; and of those that come
+// as machine code in libcudadevrt.a, the barrier of a grid.
 #pragma once
 
 #include "softgpu/lower/module_lowering.hpp"
