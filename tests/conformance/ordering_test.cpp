@@ -21,7 +21,7 @@ class Ordering : public DriverTest {
   }
 
   void mark(CUstream stream) { ASSERT_SUCCESS(CU(cuMemsetD32Async)(mark_->device(), 1, 1, stream)); }
-  bool marked() const { return reinterpret_cast<volatile int&>((*mark_)[0]) != 0; }
+  bool marked() const { return peek(mark_->data()) != 0; }
 
   // A stream that is not held back is waited for, so that this is no question of time.
   void expect_free(CUstream stream) {
@@ -191,7 +191,7 @@ TEST_F(Ordering, StreamOrderedFreeComesAfterTheKernelBefore) {
   Latch latch(stream.get());
   ASSERT_SUCCESS(CU(cuMemcpyDtoHAsync)(result.data(), pointer, 4, stream.get()));
   ASSERT_SUCCESS(CU(cuMemFreeAsync)(pointer, stream.get()));
-  EXPECT_EQ(result[0], 0);
+  EXPECT_EQ(peek(result.data()), 0);
   latch.open();
   ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
   EXPECT_EQ(result[0], 3);
