@@ -10,10 +10,6 @@ namespace {
 
 constexpr unsigned kPortableClusterSize = 8;  // what every device with clusters can launch
 
-std::string text(const abi::Dim3& dim) {
-  return "(" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + ")";
-}
-
 [[noreturn]] void refuse(const jit::KernelFacts& facts, const std::string& why) {
   throw Failure(CUDA_ERROR_INVALID_CLUSTER_SIZE, "kernel '" + facts.name + "': " + why);
 }
@@ -33,6 +29,10 @@ abi::Dim3 extents_set_for(const KernelSettings& settings) {
 }
 
 }  // namespace
+
+std::string text(const abi::Dim3& dim) {
+  return "(" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + ")";
+}
 
 std::optional<abi::Dim3> required_cluster(const jit::KernelFacts& facts, const KernelSettings& settings) {
   const auto& compiled = facts.required_cluster;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/runtime/kernel_attributes.hpp"
@@ -32,6 +33,9 @@ Cluster cluster_of(const jit::KernelFacts& facts, const KernelSettings& settings
 
 // The most blocks that a cluster of a kernel with these settings can have, whatever size it was compiled for.
 unsigned max_cluster_size(const KernelSettings& settings);
+
+// For messages.
+std::string text(const abi::Dim3&);
 
 inline std::uint64_t blocks_of(const abi::Dim3& cluster) { return std::uint64_t{cluster.x} * cluster.y * cluster.z; }
 

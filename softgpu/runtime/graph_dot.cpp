@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "softgpu/runtime/cluster.hpp"
 #include "softgpu/runtime/error.hpp"
 #include "softgpu/runtime/function.hpp"
 #include "softgpu/runtime/graph.hpp"
@@ -15,10 +16,6 @@ namespace {
 constexpr const char* kTypeNames[] = {
     "KERNEL",       "MEMCPY",           "MEMSET",         "HOST",      "GRAPH",    "EMPTY",       "WAIT_EVENT",
     "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP"};
-
-std::string text(abi::Dim3 dim) {
-  return "(" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + ")";
-}
 
 // What a node's label says beside its type.
 struct Details {

@@ -69,10 +69,6 @@ class HostFunctionOp final : public Op {
   const AfterError after_error_;
 };
 
-std::string text(abi::Dim3 dim) {
-  return "(" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + ")";
-}
-
 [[noreturn]] void refuse(const Function& function, const std::string& why) {
   throw Failure(CUDA_ERROR_INVALID_VALUE, "kernel '" + function.facts().name + "': " + why);
 }
@@ -86,9 +82,9 @@ void check_extent(const Function& function, const char* what, abi::Dim3 dim, con
                                  static_cast<std::uint32_t>(limits[2])}));
 }
 
-void check_shape(const Function& function, const LaunchRequest& request) {
+void check_extents(const Function& function, const LaunchRequest& request, const abi::Dim3& grid) {
   const jit::KernelFacts& facts = function.facts();
-  check_extent(function, "grid", request.grid, kMaxGridDim);
+  check_extent(function, "grid", grid, kMaxGridDim);
   check_extent(function, "block", request.block, kMaxBlockDim);
   const std::uint64_t threads = std::uint64_t{request.block.x} * request.block.y * request.block.z;
   if (threads > facts.max_threads_per_block)
@@ -116,14 +112,15 @@ Cluster checked_cluster(const Function& function, const Device& device, const ab
 }
 
 // All blocks of a cooperative grid have to fit onto the device at once.
-void check_cooperative(const Function& function, const Module& module, const LaunchRequest& request) {
+void check_cooperative(const Function& function, const Module& module, const LaunchRequest& request,
+                       const abi::Dim3& grid) {
   const Device& device = module.context().device();
   const OccupancyKernel kernel{function.facts(), max_dynamic_shared(function.facts(), function.settings())};
   const auto threads = static_cast<int>(request.block.x * request.block.y * request.block.z);
   const auto held =
       static_cast<std::uint64_t>(device.multiprocessors()) *
       static_cast<unsigned>(max_active_blocks(device.profile(), kernel, threads, request.dynamic_shared_bytes));
-  const std::uint64_t blocks = std::uint64_t{request.grid.x} * request.grid.y * request.grid.z;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   if (blocks > held)
     throw Failure(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                   "kernel '" + function.facts().name + "': " + std::to_string(blocks) +
@@ -165,40 +162,37 @@ std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequ
   return arguments;
 }
 
-// The kernel's module, for the time of its use.
-std::shared_ptr<Module> check(const Function& function, LaunchRequest request) {
-  std::shared_ptr<Module> module = function.module();
-  require(module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
-  request.grid = grid_in_blocks(function.facts(), request.grid);
-  check_shape(function, request);
-  checked_cluster(function, module->context().device(), request.grid, request.cluster);
-  if (request.cooperative) check_cooperative(function, *module, request);
-  return module;
+struct Blocks {
+  abi::Dim3 grid;
+  Cluster cluster;
+};
+
+Blocks blocks_for(const Function& function, const Module& module, const LaunchRequest& request) {
+  const abi::Dim3 grid = grid_in_blocks(function.facts(), request.grid);
+  return {grid, checked_cluster(function, module.context().device(), grid, request.cluster)};
 }
 
-}  // namespace
+struct CheckedLaunch {
+  std::shared_ptr<Module> module;  // the kernel's, for the time of its use
+  Blocks blocks;
+};
 
-KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request) {
-  KernelWork work{.function = function,
-                  .module = check(*function, request),
-                  .request = request,
-                  .arguments = copy_arguments(*function, request),
-                  .attributes = {request.attributes.begin(), request.attributes.end()}};
-  function->code(*work.module, request.block);  // compiled here, so that launches need not
-  work.request.parameters = work.request.extra = nullptr;
-  work.request.attributes = {};
-  return work;
+CheckedLaunch check(const Function& function, const LaunchRequest& request) {
+  CheckedLaunch launch{.module = function.module(), .blocks = {}};
+  require(launch.module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
+  check_extents(function, request, grid_in_blocks(function.facts(), request.grid));
+  launch.blocks = blocks_for(function, *launch.module, request);
+  if (request.cooperative) check_cooperative(function, *launch.module, request, launch.blocks.grid);
+  return launch;
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
-              std::vector<std::byte> arguments, const void* queue) {
-  const abi::Dim3 blocks = grid_in_blocks(function.facts(), request.grid);
-  const Cluster cluster = checked_cluster(function, module->context().device(), blocks, request.cluster);
+              const Blocks& blocks, std::vector<std::byte> arguments, const void* queue) {
   exec::GridLaunch grid{.code = function.code(*module, request.block),
-                        .grid = blocks,
+                        .grid = blocks.grid,
                         .block = request.block,
-                        .cluster = cluster.size,
-                        .explicit_cluster = cluster.is_explicit,
+                        .cluster = blocks.cluster.size,
+                        .explicit_cluster = blocks.cluster.is_explicit,
                         .params = std::move(arguments),
                         .static_shared_bytes = function.facts().static_shared_bytes,
                         .dynamic_shared_bytes = request.dynamic_shared_bytes,
@@ -211,12 +205,31 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
   return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
 }
 
+}  // namespace
+
+KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request) {
+  KernelWork work{.function = function,
+                  .module = check(*function, request).module,
+                  .request = request,
+                  .arguments = copy_arguments(*function, request),
+                  .attributes = {request.attributes.begin(), request.attributes.end()}};
+  function->code(*work.module, request.block);  // compiled here, so that launches need not
+  work.request.parameters = work.request.extra = nullptr;
+  work.request.attributes = {};
+  return work;
+}
+
+OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+              std::vector<std::byte> arguments, const void* queue) {
+  return make_op(function, module, request, blocks_for(function, *module, request), std::move(arguments), queue);
+}
+
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {
-  const std::shared_ptr<Module> module = check(*function, request);
+  const auto [module, blocks] = check(*function, request);
   require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
           "the kernel and the stream are of different contexts");
   if (stream.is_captured()) return capture_work(stream, make_kernel_work(function, request));
-  const OpRef op = make_op(*function, module, request, copy_arguments(*function, request), &stream);
+  const OpRef op = make_op(*function, module, request, blocks, copy_arguments(*function, request), &stream);
   stream.enqueue(*op);
 }
 

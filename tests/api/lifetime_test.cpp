@@ -241,14 +241,20 @@ TEST_F(LifetimeTest, WorkGoesOnWhenTheCurrentContextWasDestroyedElsewhere) {
       .join();
 }
 
+// Handles to what a reset of the primary context has ended. From then on a word in the log ends the process.
+std::unique_ptr<Everything> died_in_a_reset(const Device& device) {
+  set_log_hook([](std::string_view) { std::_Exit(3); });
+  auto dead = std::make_unique<Everything>(device);
+  dead->stream.sync();
+  driver::call<&driver::Api::cuDevicePrimaryCtxReset>(device.device_id());
+  return dead;
+}
+
 TEST_F(LifetimeTest, WhatDiedInAResetOfThePrimaryContextIsNotReleasedAgain) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        set_log_hook([](std::string_view) { std::_Exit(3); });
-        std::optional<Everything> dead(std::in_place, device);
-        dead->stream.sync();
-        driver::call<&driver::Api::cuDevicePrimaryCtxReset>(device.device_id());
+        std::unique_ptr<Everything> dead = died_in_a_reset(device);
         device.set_current();
         std::vector<Stream> streams;
         std::vector<Event> events;
@@ -268,10 +274,7 @@ TEST_F(LifetimeTest, NothingIsReleasedAfterAResetOfThePrimaryContext) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        set_log_hook([](std::string_view) { std::_Exit(3); });
-        std::optional<Everything> dead(std::in_place, device);
-        dead->stream.sync();
-        driver::call<&driver::Api::cuDevicePrimaryCtxReset>(device.device_id());
+        std::unique_ptr<Everything> dead = died_in_a_reset(device);
         dead.reset();
         std::_Exit(7);
       },

@@ -1,5 +1,6 @@
 // Launches whose blocks form clusters: what may be asked for, and who decides on the size.
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "conformance/driver.hpp"
@@ -7,13 +8,9 @@
 namespace conformance {
 namespace {
 
-// Each kernel (unsigned* out): block 0 writes the size of its cluster in blocks, and how many clusters there are.
-constexpr const char* kClusterKernels = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.visible .entry plain(.param .u64 out) {
+// A kernel (unsigned* out): block 0 writes the size of its cluster in blocks, and how many clusters there are.
+std::string cluster_kernel(const std::string& name, const std::string& directives) {
+  return ".visible .entry " + name + "(.param .u64 out) " + directives + R"({
   .reg .pred %p<2>;
   .reg .b32 %r<8>;
   .reg .b64 %rd<2>;
@@ -26,29 +23,14 @@ constexpr const char* kClusterKernels = R"(
   st.global.u32 [%rd1], %r2;
   mov.u32 %r3, %nclusterid.x;
   st.global.u32 [%rd1+4], %r3;
-  ret;
-}
-
-.visible .entry pairs(.param .u64 out) .explicitcluster .reqnctapercluster 2, 1, 1 {
-  .reg .pred %p<2>;
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [out];
-  cvta.to.global.u64 %rd1, %rd1;
-  mov.u32 %r1, %ctaid.x;
-  setp.ne.u32 %p1, %r1, 0;
-  @%p1 exit;
-  mov.u32 %r2, %cluster_nctarank;
-  st.global.u32 [%rd1], %r2;
-  mov.u32 %r3, %nclusterid.x;
-  st.global.u32 [%rd1+4], %r3;
-  ret;
-}
-
-.visible .entry at_most_four(.param .u64 out) .maxclusterrank 4 {
   ret;
 }
 )";
+}
+
+const std::string kClusterKernels = ".version 8.0\n.target sm_90\n.address_size 64\n" + cluster_kernel("plain", "") +
+                                    cluster_kernel("pairs", ".explicitcluster .reqnctapercluster 2, 1, 1 ") +
+                                    ".visible .entry at_most_four(.param .u64 out) .maxclusterrank 4 { ret; }\n";
 
 class Cluster : public DriverTest {
  protected:
@@ -57,7 +39,7 @@ class Cluster : public DriverTest {
     int supported = 0;
     ASSERT_SUCCESS(CU(cuDeviceGetAttribute)(&supported, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device_));
     if (supported == 0) GTEST_SKIP() << "the device has no clusters";
-    ASSERT_SUCCESS(CU(cuModuleLoadData)(&module_, kClusterKernels));
+    ASSERT_SUCCESS(CU(cuModuleLoadData)(&module_, kClusterKernels.c_str()));
     out_.emplace(2);
   }
   void TearDown() override {
