@@ -11,6 +11,7 @@
 namespace softgpu::exec {
 namespace {
 
+constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kPage = 64 * 1024;  // a multiple of every page size in use
 constexpr std::size_t kBehind = (std::size_t{1} << 32) + kPage;
 constexpr std::size_t kStride = std::size_t{1} << abi::kClusterStrideBits;
@@ -50,24 +51,28 @@ SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }
 
 void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-void* FrameArena::allocate(std::size_t bytes) noexcept {
-  bytes = (bytes + 63) / 64 * 64;
-  while (current_ < chunks_.size() && chunks_[current_].size - used_ < bytes) {
-    ++current_;
-    used_ = 0;
+void* FrameArena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  const auto behind_padding = [&](const Chunk& chunk) {
+    const auto start = reinterpret_cast<std::uintptr_t>(chunk.memory.get());
+    return ((start + used_ + alignment - 1) & ~(alignment - 1)) - start;
+  };
+  for (; current_ < chunks_.size(); ++current_, used_ = 0) {
+    const Chunk& chunk = chunks_[current_];
+    const std::size_t first = behind_padding(chunk);
+    if (first > chunk.size || bytes > chunk.size - first) continue;
+    used_ = first + bytes;
+    return chunk.memory.get() + first;
   }
-  if (current_ == chunks_.size()) {
-    // Each chunk is as large as all before it, so that a block's frames end up in a few.
-    std::size_t size = 64 * 1024;
-    for (const Chunk& chunk : chunks_) size += chunk.size;
-    size = std::max(size, bytes);
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, size));
-    if (!memory) return nullptr;
-    chunks_.push_back({std::unique_ptr<std::byte, FreeChunk>(memory), size});
-  }
-  void* frame = chunks_[current_].memory.get() + used_;
-  used_ += bytes;
-  return frame;
+  // Each chunk is as large as all before it, so that a block's frames end up in a few.
+  std::size_t size = 64 * 1024;
+  for (const Chunk& chunk : chunks_) size += chunk.size;
+  const std::size_t boundary = std::max(alignment, kCacheLine);
+  size = (std::max(size, bytes) + boundary - 1) / boundary * boundary;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(boundary, size));
+  if (!memory) return nullptr;
+  chunks_.push_back({std::unique_ptr<std::byte, FreeChunk>(memory), size});
+  used_ = bytes;
+  return memory;
 }
 
 void FrameArena::reset() noexcept { current_ = used_ = 0; }

@@ -45,8 +45,8 @@ class FrameArena {
  public:
   FrameArena() { chunks_.reserve(64); }  // they double in size: there are never more
 
-  // 64-byte aligned; null when there is no memory.
-  void* allocate(std::size_t bytes) noexcept;
+  // Aligned to `alignment`, a power of two; null when there is no memory.
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
   void reset() noexcept;
 
  private:

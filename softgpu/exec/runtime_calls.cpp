@@ -44,8 +44,8 @@ using namespace softgpu::exec;
 
 extern "C" {
 
-void* softgpu_rt_allocate_frame(std::uint64_t bytes) {
-  void* frame = running()->block_run->frames().allocate(bytes);
+void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
+  void* frame = running()->block_run->frames().allocate(bytes, alignment);
   if (!frame) {
     std::fprintf(stderr, "softgpu: kernel %s: no memory for the state of its suspended threads\n", kernel_name());
     leave_kernel(Outcome::trap);

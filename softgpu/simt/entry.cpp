@@ -141,11 +141,14 @@ class CoroutineMaker {
   void begin() {
     builder_.SetInsertPoint(BasicBlock::Create(context_, "entry", ramp_));
     Value* null = ConstantPointerNull::get(builder_.getPtrTy());
-    Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(64), null, null, null});
-    Value* size = builder_.CreateCall(intrinsic(Intrinsic::coro_size, {builder_.getInt64Ty()}));
+    Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(0), null, null, null});
+    // Both become constants once the frame is laid out. It is aligned as the largest vector that it keeps.
+    Type* i64 = builder_.getInt64Ty();
+    Value* size = builder_.CreateCall(intrinsic(Intrinsic::coro_size, {i64}));
+    Value* alignment = builder_.CreateCall(intrinsic(Intrinsic::coro_align, {i64}));
     const FunctionCallee allocate =
-        module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), builder_.getInt64Ty());
-    Value* memory = builder_.CreateCall(allocate, {size});
+        module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), i64, i64);
+    Value* memory = builder_.CreateCall(allocate, {size, alignment});
     frame_ = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
   }
 

@@ -92,6 +92,48 @@ TEST_F(Barrier, HoldsForTheLargestBlock) {
   EXPECT_EQ(result, each_thread(1024, [](unsigned i) { return 1023 - i; }));
 }
 
+TEST_F(Barrier, KeepsLocalMemoryThatFunctionsAreGivenTheAddressOf) {
+  // 64-bit members: gangs keep whole vectors of them, which are aligned to more than a cache line, while they wait. The
+  // function calls itself, so it stays a function.
+  const std::string function = R"(
+.func (.param .b64 sum) total(.param .b64 address, .param .b32 again) {
+  .reg .b64 %a, %x<4>; .reg .b32 %n; .reg .pred %p;
+  ld.param.u64 %a, [address];
+  ld.param.u32 %n, [again];
+  setp.eq.u32 %p, %n, 0;
+  @%p bra HERE;
+  sub.u32 %n, %n, 1;
+  { .param .b64 in; .param .b32 n; .param .b64 out; st.param.b64 [in], %a; st.param.b32 [n], %n;
+    call (out), total, (in, n); ld.param.b64 %x0, [out]; }
+  st.param.b64 [sum], %x0;
+  ret;
+HERE:
+  ld.u64 %x0, [%a]; ld.u64 %x1, [%a+8]; ld.u64 %x2, [%a+16];
+  mad.lo.u64 %x0, %x1, 1000, %x0; mad.lo.u64 %x0, %x2, 1000000, %x0;
+  st.param.b64 [sum], %x0;
+  ret;
+}
+)";
+  const std::string call =
+      "{ .param .b64 in; .param .b32 n; .param .b64 out; st.param.b64 [in], %d1; st.param.b32 [n], 1; "
+      "call (out), total, (in, n); ld.param.b64 %d2, [out]; add.u64 %d20, %d20, %d2; }\n";
+  const std::string statements =
+      ".local .align 8 .b8 record[24]; mov.u64 %d0, record; cvta.local.u64 %d1, %d0; mov.u64 %d20, 0;\n"
+      "cvt.u64.u32 %d3, %t; add.u64 %d4, %d3, 1; add.u64 %d5, %d3, 2;\n"
+      "st.u64 [%d1], %d3; st.u64 [%d1+8], %d4; st.u64 [%d1+16], %d5;\n" +
+      call + "bar.sync 0; ld.u64 %d6, [%d1+8]; add.u64 %d6, %d6, 1; st.u64 [%d1+8], %d6;\n" + call +
+      "bar.sync 0; ld.u64 %d7, [%d1]; add.u64 %d7, %d7, %d6; st.u64 [%d1], %d7;\n" + call + "cvt.u32.u64 %r0, %d20;\n" +
+      store("%r0");
+  for (const unsigned threads : {128u, 100u, 1000u})
+    for (int round = 0; round < 8; ++round) {
+      const auto result =
+          run_kernel(kernel_text(own_element() + statements, function), std::vector<U>(threads), {.block_x = threads});
+      EXPECT_EQ(result, each_thread(threads, [](U i) {
+                  return 3 * (i + 1000 * (i + 1) + 1000000 * (i + 2)) + 2 * 1000 + (i + 2);
+                }));
+    }
+}
+
 TEST_F(Barrier, OfAWarpOrdersItsLanes) {
   const auto result =
       run("st.shared.u32 [%r30], %t; bar.warp.sync 0xffffffff; xor.b32 %r0, %t, 29; shl.b32 %r0, %r0, 2; add.u32 %r0, "

@@ -263,17 +263,5 @@ TEST_P(GangsOn, FailTogether) {
   EXPECT_EQ(passed.load(), 80);
 }
 
-bool align_step(Frame& gang) {
-  argument<std::atomic<int>>(gang.block()) += reinterpret_cast<std::uintptr_t>(&gang) % 64 != 0;
-  return gang.state == 0 ? gang.barrier() : gang.end();
-}
-
-TEST_P(GangsOn, HaveAlignedFrames) {
-  Pool pool({.workers = GetParam()});
-  std::atomic<int> misaligned = 0;
-  EXPECT_EQ(run(pool, launch_of(Gangs<align_step>::code(1), {20}, {1024}, &misaligned)), Outcome::completed);
-  EXPECT_EQ(misaligned.load(), 0);
-}
-
 }  // namespace
 }  // namespace softgpu::exec

@@ -13,7 +13,7 @@
 
 #include "softgpu/exec/pool.hpp"
 
-extern "C" void* softgpu_rt_allocate_frame(std::uint64_t bytes);
+extern "C" void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment);
 
 namespace softgpu::exec {
 
@@ -122,7 +122,7 @@ struct Gangs {
     ++self.state;
   }
   static void* start(abi::Gang* gang) {
-    auto* frame = new (softgpu_rt_allocate_frame(sizeof(Frame))) Frame{resume, gang, 0, 0};
+    auto* frame = new (softgpu_rt_allocate_frame(sizeof(Frame), alignof(Frame))) Frame{resume, gang, 0, 0};
     resume(frame);
     return frame->resume ? frame : nullptr;
   }

@@ -22,8 +22,8 @@ namespace {
 std::vector<void*> frames;
 std::jmp_buf out_of_kernel;
 
-void* allocate_frame(std::uint64_t bytes) {
-  frames.push_back(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+void* allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
+  frames.push_back(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
   return frames.back();
 }
 void divergent_barrier(std::uint32_t) { std::longjmp(out_of_kernel, 1); }
