@@ -103,6 +103,7 @@ void ModuleLowering::declare(std::uint32_t index) {
       type, is_root ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage,
       is_root ? function.name : "device." + function.name, *module_);  // not to be taken for a C function of that name
   declared->setDoesNotThrow();
+  declared->addFnAttr(llvm::Attribute::NullPointerIsValid);  // an access to address 0 is one that faults
   if (!is_root && !call_graph_.is_recursive(index)) declared->addFnAttr(llvm::Attribute::AlwaysInline);
   functions_[index] = declared;
 }

@@ -45,6 +45,7 @@ Function* new_gang(Function& kernel, const char* suffix) {
   FunctionType* type = GangArguments::type(kernel.getContext());
   Function* gang = Function::Create(type, GlobalValue::InternalLinkage, kernel.getName() + suffix, kernel.getParent());
   gang->addFnAttr(Attribute::NoUnwind);
+  gang->addFnAttr(Attribute::NullPointerIsValid);
   return gang;
 }
 

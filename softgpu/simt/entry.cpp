@@ -124,6 +124,7 @@ class CoroutineMaker {
     ramp_->setPresplitCoroutine();
     ramp_->addFnAttr(Attribute::NoInline);
     ramp_->addFnAttr(Attribute::NoUnwind);
+    ramp_->addFnAttr(Attribute::NullPointerIsValid);
     begin();
     CallInst* call = call_gang();
     end();
@@ -221,6 +222,7 @@ Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned 
   auto* type = FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
   Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
   entry->addFnAttr(Attribute::NoUnwind);
+  entry->addFnAttr(Attribute::NullPointerIsValid);
   builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
   gangs.full->addFnAttr(Attribute::AlwaysInline);
   if (gangs.partial) gangs.partial->addFnAttr(Attribute::NoInline);
@@ -240,6 +242,7 @@ Function* make_start_gang(const GangFunctions& gangs, abi::Shape shape, unsigned
   auto* type = FunctionType::get(builder.getPtrTy(), {builder.getPtrTy()}, false);
   Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
   entry->addFnAttr(Attribute::NoUnwind);
+  entry->addFnAttr(Attribute::NullPointerIsValid);
   builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
   Value* gang = entry->getArg(0);
   store_first_thread(builder, gang, shape);
