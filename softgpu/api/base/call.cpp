@@ -5,7 +5,7 @@
 
 #include "softgpu/api/base/errors.hpp"
 #include "softgpu/api/base/unsupported.hpp"
-#include "softgpu/runtime/host_functions.hpp"
+#include "softgpu/runtime/work/host_functions.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "softgpu/api/base/headers.hpp"
-#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/error.hpp"
+#include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::api {
 

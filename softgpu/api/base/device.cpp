@@ -1,5 +1,5 @@
 // Devices.
-#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/base/device.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Kernels of a module.
-#include "softgpu/runtime/function.hpp"
+#include "softgpu/runtime/code/function.hpp"
 
 #include "softgpu/api/code/functions.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

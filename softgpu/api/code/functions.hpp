@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/function.hpp"
-#include "softgpu/runtime/library.hpp"
-#include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/code/function.hpp"
+#include "softgpu/runtime/code/library.hpp"
+#include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::api {
 

@@ -1,13 +1,13 @@
 // Launches.
-#include "softgpu/runtime/launch.hpp"
+#include "softgpu/runtime/code/launch.hpp"
 
 #include <optional>
 
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/cluster.hpp"
-#include "softgpu/runtime/event.hpp"
+#include "softgpu/runtime/code/cluster.hpp"
+#include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -1,11 +1,11 @@
 // Libraries and their kernels.
-#include "softgpu/runtime/library.hpp"
+#include "softgpu/runtime/code/library.hpp"
 
 #include <algorithm>
 
 #include "softgpu/api/code/functions.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/program.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/program.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -1,9 +1,9 @@
 // Linking.
-#include "softgpu/runtime/link.hpp"
+#include "softgpu/runtime/code/link.hpp"
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/program.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/program.hpp"
 
 namespace softgpu::api {
 namespace {

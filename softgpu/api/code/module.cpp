@@ -1,13 +1,13 @@
 // Modules.
-#include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/code/module.hpp"
 
 #include <algorithm>
 
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/api/code/functions.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
-#include "softgpu/runtime/program.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/program.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -1,5 +1,5 @@
 // Occupancy.
-#include "softgpu/runtime/occupancy.hpp"
+#include "softgpu/runtime/code/occupancy.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/cluster.hpp"
-#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/cluster.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/launch.hpp"
+#include "softgpu/runtime/code/launch.hpp"
 
 namespace softgpu::api {
 namespace {

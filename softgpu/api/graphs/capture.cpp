@@ -1,5 +1,5 @@
 // Capturing streams.
-#include "softgpu/runtime/capture.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
 
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"

@@ -1,5 +1,5 @@
 // Graphs: making, copying and looking at them.
-#include "softgpu/runtime/graph.hpp"
+#include "softgpu/runtime/graphs/graph.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Executable graphs.
-#include "softgpu/runtime/graph_exec.hpp"
+#include "softgpu/runtime/graphs/graph_exec.hpp"
 
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"

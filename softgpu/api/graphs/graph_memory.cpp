@@ -1,8 +1,8 @@
 // What graphs own: memory that their nodes allocate, and objects that programs hand over.
-#include "softgpu/runtime/graph_memory.hpp"
+#include "softgpu/runtime/graphs/graph_memory.hpp"
 
 #include "softgpu/api/graphs/graphs.hpp"
-#include "softgpu/runtime/user_object.hpp"
+#include "softgpu/runtime/graphs/user_object.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -1,10 +1,10 @@
 // Nodes: adding them to graphs, and their parameters.
-#include "softgpu/runtime/graph_node.hpp"
+#include "softgpu/runtime/graphs/graph_node.hpp"
 
 #include <algorithm>
 
 #include "softgpu/api/graphs/graphs.hpp"
-#include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::api {
 namespace {

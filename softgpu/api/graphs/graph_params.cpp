@@ -1,8 +1,8 @@
 // What the parameters of nodes mean.
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
-#include "softgpu/runtime/event.hpp"
-#include "softgpu/runtime/launch.hpp"
+#include "softgpu/runtime/code/launch.hpp"
+#include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::api {
 namespace {

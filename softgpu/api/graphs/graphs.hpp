@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/graph.hpp"
-#include "softgpu/runtime/graph_exec.hpp"
+#include "softgpu/runtime/graphs/graph.hpp"
+#include "softgpu/runtime/graphs/graph_exec.hpp"
 
 namespace softgpu::api {
 

@@ -1,9 +1,9 @@
 // CUDA arrays, and copies of bytes from and to them.
-#include "softgpu/runtime/array.hpp"
+#include "softgpu/runtime/memory/array.hpp"
 
 #include "softgpu/api/memory/array_places.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/base/device.hpp"
 
 namespace softgpu::api {
 namespace {

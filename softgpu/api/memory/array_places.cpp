@@ -1,6 +1,6 @@
 #include "softgpu/api/memory/array_places.hpp"
 
-#include "softgpu/runtime/array.hpp"
+#include "softgpu/runtime/memory/array.hpp"
 
 namespace softgpu::api {
 

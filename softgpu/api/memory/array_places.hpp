@@ -4,7 +4,7 @@
 #include <array>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 

@@ -2,7 +2,7 @@
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/array_places.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

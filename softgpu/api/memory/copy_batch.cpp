@@ -3,8 +3,8 @@
 
 #include "softgpu/api/memory/array_places.hpp"
 #include "softgpu/api/memory/batch.hpp"
-#include "softgpu/runtime/location.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/base/location.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/api/memory/pools.hpp"
-#include "softgpu/runtime/event.hpp"
-#include "softgpu/runtime/interprocess_event.hpp"
-#include "softgpu/runtime/ipc_memory.hpp"
-#include "softgpu/runtime/pool_sharing.hpp"
+#include "softgpu/runtime/memory/ipc_memory.hpp"
+#include "softgpu/runtime/memory/pool_sharing.hpp"
+#include "softgpu/runtime/work/event.hpp"
+#include "softgpu/runtime/work/interprocess_event.hpp"
 
 using namespace softgpu::api;
 

@@ -3,8 +3,8 @@
 
 #include "softgpu/api/memory/batch.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/managed_memory.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory/managed_memory.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

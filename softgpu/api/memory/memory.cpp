@@ -1,7 +1,7 @@
 // Allocating memory, and what is known about a pointer's.
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

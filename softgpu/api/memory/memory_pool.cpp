@@ -1,9 +1,9 @@
 // Stream-ordered memory and its pools.
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
 
 #include "softgpu/api/memory/pools.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/device.hpp"
+#include "softgpu/runtime/base/device.hpp"
 
 namespace softgpu::api {
 namespace {

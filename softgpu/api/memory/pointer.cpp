@@ -2,12 +2,12 @@
 #include <array>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/context.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/ipc_memory.hpp"
-#include "softgpu/runtime/location.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/location.hpp"
+#include "softgpu/runtime/memory/ipc_memory.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
 
 namespace softgpu::api {
 

@@ -1,6 +1,6 @@
 // Setting memory.
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

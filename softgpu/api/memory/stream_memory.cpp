@@ -1,5 +1,5 @@
 // Streams that wait for values in memory and write them.
-#include "softgpu/runtime/stream_memory.hpp"
+#include "softgpu/runtime/memory/stream_memory.hpp"
 
 #include <vector>
 

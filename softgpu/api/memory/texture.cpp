@@ -1,6 +1,6 @@
 // Texture and surface objects.
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/texture_object.hpp"
+#include "softgpu/runtime/memory/texture_object.hpp"
 
 using namespace softgpu::api;
 

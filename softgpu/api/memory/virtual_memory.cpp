@@ -1,10 +1,10 @@
 // Virtual memory management.
-#include "softgpu/runtime/virtual_memory.hpp"
+#include "softgpu/runtime/memory/virtual_memory.hpp"
 
 #include <cstdint>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
 
 namespace softgpu::api {
 namespace {

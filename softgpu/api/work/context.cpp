@@ -1,10 +1,10 @@
 // Contexts: primary, created, and the stack of current ones.
-#include "softgpu/runtime/context.hpp"
+#include "softgpu/runtime/work/context.hpp"
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/capture.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
 
 namespace softgpu::api {
 namespace {

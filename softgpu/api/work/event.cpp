@@ -1,9 +1,9 @@
 // Events.
-#include "softgpu/runtime/event.hpp"
+#include "softgpu/runtime/work/event.hpp"
 
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/interprocess_event.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/interprocess_event.hpp"
 
 namespace softgpu::api {
 namespace {

@@ -1,11 +1,11 @@
 // Streams.
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/capture.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/event.hpp"
-#include "softgpu/runtime/launch.hpp"
-#include "softgpu/runtime/memory_operations.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/launch.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::api {
 namespace {

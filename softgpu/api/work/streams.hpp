@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "softgpu/api/base/call.hpp"
-#include "softgpu/runtime/stream.hpp"
+#include "softgpu/runtime/work/stream.hpp"
 
 namespace softgpu::api {
 
