@@ -15,7 +15,7 @@ struct Dim3 {
 
 // How the threads of a block map to gangs of W lanes. The compiler makes one version of a kernel for
 // each shape that is launched: the more it knows, the more stays scalar or becomes a plain vector access.
-enum class Shape : std::uint8_t {
+enum class BlockShape : std::uint8_t {
   rows,  // block.x is a multiple of W: tid.x goes up by one over the lanes, tid.y and tid.z are uniform, all gangs are
          // full
   line,  // block is one-dimensional with any x: as above, but the last gang may be partial

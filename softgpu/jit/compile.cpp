@@ -85,9 +85,9 @@ struct KernelCompiler::Impl {
   }
 };
 
-abi::Shape shape_of(abi::Dim3 block, unsigned width) {
-  if (block.x % width == 0) return abi::Shape::rows;
-  return block.y == 1 && block.z == 1 ? abi::Shape::line : abi::Shape::general;
+abi::BlockShape shape_of(abi::Dim3 block, unsigned width) {
+  if (block.x % width == 0) return abi::BlockShape::rows;
+  return block.y == 1 && block.z == 1 ? abi::BlockShape::line : abi::BlockShape::general;
 }
 
 KernelCompiler::KernelCompiler(const ptx::Module& module, const ptx::Function& kernel)
@@ -106,7 +106,7 @@ KernelCompiler::~KernelCompiler() = default;
 
 unsigned KernelCompiler::width() const { return impl_->width; }
 
-CompiledKernel KernelCompiler::compile(abi::Shape shape) {
+CompiledKernel KernelCompiler::compile(abi::BlockShape shape) {
   const simt::Options options{.shape = shape, .width = impl_->width, .target = impl_->target.get()};
   const simt::Result result = simt::compile(*impl_->code, *impl_->kernel, kEntryName, options);
   impl_->check();

@@ -16,7 +16,7 @@ namespace softgpu::jit {
 inline constexpr std::string_view kVariablePrefix = "softgpu.variable.";
 
 // How a block's threads map to gangs of `width` lanes.
-abi::Shape shape_of(abi::Dim3 block, unsigned width);
+abi::BlockShape shape_of(abi::Dim3 block, unsigned width);
 
 // Compiles in two steps, because the shape depends on the width, which depends on the code. Throws std::runtime_error.
 class KernelCompiler {
@@ -26,7 +26,7 @@ class KernelCompiler {
 
   unsigned width() const;
   // Once.
-  CompiledKernel compile(abi::Shape);
+  CompiledKernel compile(abi::BlockShape);
 
  private:
   struct Impl;

@@ -18,11 +18,11 @@ std::size_t count_kernels(const ptx::Module& module) {
   return kernels;
 }
 
-constexpr std::string_view name_of(abi::Shape shape) {
+constexpr std::string_view name_of(abi::BlockShape shape) {
   switch (shape) {
-    case abi::Shape::rows: return "rows";
-    case abi::Shape::line: return "line";
-    case abi::Shape::general: return "general";
+    case abi::BlockShape::rows: return "rows";
+    case abi::BlockShape::line: return "line";
+    case abi::BlockShape::general: return "general";
   }
   return {};
 }
@@ -71,7 +71,7 @@ Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block
     versions.width = compiler->width();
     if (cache) cache->store(key(kernel, "width"), std::string(1, static_cast<char>(versions.width)));
   }
-  const abi::Shape shape = shape_of(block, versions.width);
+  const abi::BlockShape shape = shape_of(block, versions.width);
   std::shared_ptr<const CompiledKernel>& version = versions.by_shape[static_cast<std::size_t>(shape)];
   if (version) return {version, shape};
 

@@ -21,7 +21,7 @@ struct Program::Impl {
   // is compiled by one thread at a time, different kernels by different threads at once.
   struct Found {
     std::shared_ptr<const CompiledKernel> code;
-    abi::Shape shape;
+    abi::BlockShape shape;
   };
   Found compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const;
 

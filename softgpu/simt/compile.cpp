@@ -70,7 +70,7 @@ GangFunctions make_gangs(Function& kernel, const Options& options, unsigned widt
   const Divergence divergence(kernel, options.shape, width);
   const Layout layout(kernel, divergence, suspending);
   Widener(kernel, *gangs.full, divergence, layout, {options.shape, width, true}).run();
-  if (options.shape != abi::Shape::rows) {
+  if (options.shape != abi::BlockShape::rows) {
     gangs.partial = new_gang(kernel, ".last_gang");
     Widener(kernel, *gangs.partial, divergence, layout, {options.shape, width, false}).run();
   }
@@ -124,7 +124,7 @@ Result compile(Module& module, Function& kernel, const char* entry_name, const O
   const auto suspending = suspending_blocks(kernel, width);
   const bool suspends = !suspending.empty();
   Options used = options;
-  if (width == 1) used.shape = abi::Shape::rows;
+  if (width == 1) used.shape = abi::BlockShape::rows;
   const GangFunctions gangs = make_gangs(kernel, used, width, suspending);
   check(module, "widening");
   for (Function* gang : {gangs.full, gangs.partial})

@@ -40,7 +40,7 @@ std::uint64_t bytes_per_lane(const AllocaInst& memory) {
   return alignTo(size->getFixedValue(), memory.getAlign());
 }
 
-Divergence::Divergence(Function& function, abi::Shape block_shape, unsigned width)
+Divergence::Divergence(Function& function, abi::BlockShape block_shape, unsigned width)
     : function_(function),
       block_shape_(block_shape),
       width_(width),
@@ -249,12 +249,12 @@ Shape Divergence::evaluate_call(const Instruction& instruction) const {
     return Shape::varying();
   }
   const unsigned gang = static_cast<unsigned>(std::countr_zero(width_));
-  const bool general = block_shape_ == abi::Shape::general;
+  const bool general = block_shape_ == abi::BlockShape::general;
   switch (*mark) {
     case abi::Mark::tid_x: return general ? Shape::varying() : Shape::strided(1, gang);
     case abi::Mark::tid_y:
     case abi::Mark::tid_z: return general ? Shape::varying() : Shape::uniform();
-    case abi::Mark::ntid_x: return Shape::uniform(block_shape_ == abi::Shape::rows ? gang : 0);
+    case abi::Mark::ntid_x: return Shape::uniform(block_shape_ == abi::BlockShape::rows ? gang : 0);
     case abi::Mark::laneid: return Shape::strided(1, gang);
     case abi::Mark::thread: {
       StructType* record = ThreadRecord::type(function_.getContext());

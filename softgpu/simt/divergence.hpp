@@ -17,7 +17,7 @@ namespace softgpu::simt {
 
 class Divergence {
  public:
-  Divergence(llvm::Function&, abi::Shape block_shape, unsigned width);
+  Divergence(llvm::Function&, abi::BlockShape block_shape, unsigned width);
 
   Shape shape(const llvm::Value*) const;
   // Lanes that run this block's terminator may go different ways.
@@ -55,7 +55,7 @@ class Divergence {
   bool adds_without_carry(const Shape&) const;
 
   llvm::Function& function_;
-  abi::Shape block_shape_;
+  abi::BlockShape block_shape_;
   unsigned width_;
   llvm::DominatorTree dominators_;
   llvm::PostDominatorTree post_dominators_;

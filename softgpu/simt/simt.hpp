@@ -14,12 +14,12 @@ class TargetMachine;
 namespace softgpu::simt {
 
 struct Options {
-  abi::Shape shape = abi::Shape::general;
+  abi::BlockShape shape = abi::BlockShape::general;
   unsigned width = 0;  // lanes of a gang; 0: choose by the kernel and the target
   llvm::TargetMachine* target = nullptr;
 };
 
-// The width a kernel is compiled with on this target, so that callers can pick the Shape before they compile.
+// The width a kernel is compiled with on this target, so that callers can pick the BlockShape before they compile.
 // Optimises the scalar code on the way, which compile() then need not do again.
 unsigned choose_width(llvm::Function& kernel, llvm::TargetMachine&);
 

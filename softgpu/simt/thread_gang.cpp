@@ -60,7 +60,7 @@ void make_thread_gang(Function& thread, Function& gang) {
   IRBuilder<> entry_builder(BranchInst::Create(body, entry));
   for (Instruction& instruction : make_early_inc_range(*body))
     if (isa<AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->begin());
-  ThreadValues values(entry_builder, GangArguments::of(gang), abi::Shape::rows, 1);
+  ThreadValues values(entry_builder, GangArguments::of(gang), abi::BlockShape::rows, 1);
   SmallVector<std::pair<CallInst*, Mark>, 16> calls;
   for (Instruction& instruction : instructions(gang))
     if (const auto mark = mark_of(&instruction)) calls.push_back({cast<CallInst>(&instruction), *mark});

@@ -20,7 +20,7 @@ namespace softgpu::simt {
 class Widener {
  public:
   struct Options {
-    abi::Shape shape = abi::Shape::general;
+    abi::BlockShape shape = abi::BlockShape::general;
     unsigned width = 8;
     bool full = true;  // every lane holds a thread
   };

@@ -45,7 +45,7 @@ unsigned choose_width(Function& kernel, TargetMachine& target) {
   const unsigned width = vector_lanes(target);
   if (any_mark(kernel, [](abi::Mark mark, Instruction&) { return is_unaligned(mark); })) {
     canonicalise_control_flow(kernel, target);
-    const Divergence divergence(kernel, abi::Shape::general, width);
+    const Divergence divergence(kernel, abi::BlockShape::general, width);
     const BasicBlock* entry = &kernel.getEntryBlock();
     const bool apart = any_mark(kernel, [&](abi::Mark mark, Instruction& barrier) {
       return is_unaligned(mark) && divergence.mask_leader(barrier.getParent()) != entry;

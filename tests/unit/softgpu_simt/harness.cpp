@@ -119,9 +119,9 @@ class Scheduler {
 
 }  // namespace
 
-abi::Shape shape_for(abi::Dim3 block, unsigned width) {
-  if (block.x % width == 0) return abi::Shape::rows;
-  return block.y == 1 && block.z == 1 ? abi::Shape::line : abi::Shape::general;
+abi::BlockShape shape_for(abi::Dim3 block, unsigned width) {
+  if (block.x % width == 0) return abi::BlockShape::rows;
+  return block.y == 1 && block.z == 1 ? abi::BlockShape::line : abi::BlockShape::general;
 }
 
 Ran run(const std::string& ir, const Run& options) {

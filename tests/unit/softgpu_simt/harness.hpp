@@ -30,6 +30,6 @@ struct Ran {
 Ran run(const std::string& ir, const Run&);
 
 // The block shape softgpu would choose.
-abi::Shape shape_for(abi::Dim3 block, unsigned width);
+abi::BlockShape shape_for(abi::Dim3 block, unsigned width);
 
 }  // namespace softgpu::simt::test
