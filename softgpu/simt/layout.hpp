@@ -41,8 +41,7 @@ class Layout {
 
  private:
   using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
-  void order_level(const llvm::Loop* level, llvm::BasicBlock* root, const Blocks& late,
-                   std::vector<llvm::BasicBlock*>& order) const;
+  void order_level(const Level&, const Blocks& late, std::vector<llvm::BasicBlock*>& order) const;
   bool plan_jumps();
 
   llvm::Function& function_;

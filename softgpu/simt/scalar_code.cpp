@@ -1,5 +1,7 @@
 #include "softgpu/simt/scalar_code.hpp"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -69,6 +71,67 @@ void unify_ends(Function& kernel) {
   }
 }
 
+// The element of an aggregate that is passed on rather than made: of a phi, say. Null for one that is made.
+Value* element_of_copy(Value* aggregate, unsigned element) {
+  const auto extracted = [&](IRBuilder<>& builder, Value* from) { return builder.CreateExtractValue(from, element); };
+  if (auto* phi = dyn_cast<PHINode>(aggregate)) {
+    Type* type = cast<StructType>(phi->getType())->getElementType(element);
+    PHINode* result = PHINode::Create(type, phi->getNumIncomingValues(), "", phi);
+    for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+      IRBuilder<> builder(phi->getIncomingBlock(i)->getTerminator());
+      // A block may come several times, always with the same value.
+      const int first = result->getBasicBlockIndex(phi->getIncomingBlock(i));
+      result->addIncoming(first >= 0 ? result->getIncomingValue(static_cast<unsigned>(first))
+                                     : extracted(builder, phi->getIncomingValue(i)),
+                          phi->getIncomingBlock(i));
+    }
+    return result;
+  }
+  if (auto* select = dyn_cast<SelectInst>(aggregate)) {
+    IRBuilder<> builder(select);
+    return builder.CreateSelect(select->getCondition(), extracted(builder, select->getTrueValue()),
+                                extracted(builder, select->getFalseValue()));
+  }
+  if (auto* freeze = dyn_cast<FreezeInst>(aggregate)) {
+    IRBuilder<> builder(freeze);
+    return builder.CreateFreeze(extracted(builder, freeze->getOperand(0)));
+  }
+  if (auto* insert = dyn_cast<InsertValueInst>(aggregate)) {
+    if (insert->getIndices()[0] == element) return insert->getInsertedValueOperand();
+    IRBuilder<> builder(insert);
+    return extracted(builder, insert->getAggregateOperand());
+  }
+  return nullptr;
+}
+
+// LLVM passes whole pairs on (what a compare-and-swap gives, say); here only their elements are.
+void take_copied_pairs_apart(Function& kernel) {
+  SmallVector<ExtractValueInst*, 16> work;
+  const auto collect = [&] {
+    work.clear();
+    for (Instruction& instruction : instructions(kernel))
+      if (auto* extract = dyn_cast<ExtractValueInst>(&instruction))
+        if (isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(extract->getAggregateOperand())) work.push_back(extract);
+    return !work.empty();
+  };
+  DenseMap<std::pair<Value*, unsigned>, WeakTrackingVH> elements;
+  while (collect())
+    for (ExtractValueInst* extract : work) {
+      Value* aggregate = extract->getAggregateOperand();
+      const unsigned index = extract->getIndices()[0];
+      WeakTrackingVH& element = elements[{aggregate, index}];
+      if (!element) element = element_of_copy(aggregate, index);
+      extract->replaceAllUsesWith(element);
+      extract->eraseFromParent();
+    }
+  SmallVector<Instruction*, 8> dead;
+  for (Instruction& instruction : instructions(kernel))
+    if (instruction.getType()->isStructTy() && isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(instruction))
+      dead.push_back(&instruction);
+  for (Instruction* instruction : dead) instruction->replaceAllUsesWith(PoisonValue::get(instruction->getType()));
+  for (Instruction* instruction : dead) instruction->eraseFromParent();
+}
+
 // Results that are pairs are taken apart where they are made.
 void gather_extractions(Function& kernel) {
   for (BasicBlock& block : kernel)
@@ -76,6 +139,11 @@ void gather_extractions(Function& kernel) {
       if (instruction.getType()->isStructTy())
         for (User* user : instruction.users())
           if (auto* extract = dyn_cast<ExtractValueInst>(user)) extract->moveAfter(&instruction);
+}
+
+void take_pairs_apart(Function& kernel) {
+  take_copied_pairs_apart(kernel);
+  gather_extractions(kernel);
 }
 
 // Overflow checks that LLVM makes of plain arithmetic, made plain again.
@@ -150,6 +218,7 @@ void prepare_scalar_code(Function& kernel, TargetMachine& target) {
 
 void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
   expand_overflow_intrinsics(kernel);
+  take_pairs_apart(kernel);
   FunctionPassManager passes;
   passes.addPass(LowerSwitchPass());
   passes.addPass(FixIrreduciblePass());
@@ -157,12 +226,12 @@ void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
   PassRunner(target).run(passes, kernel);
   // SimplifyCFG may have made switches out of chains of comparisons again, and several ends.
   unify_ends(kernel);
+  take_pairs_apart(kernel);
   FunctionPassManager loops;
   loops.addPass(LowerSwitchPass());
   loops.addPass(LoopSimplifyPass());
   loops.addPass(LCSSAPass());
   PassRunner(target).run(loops, kernel);
-  gather_extractions(kernel);
 }
 
 }  // namespace softgpu::simt
