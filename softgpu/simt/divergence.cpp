@@ -96,8 +96,8 @@ void Divergence::separate(const Level& level, unsigned from) {
   if (labels_at_ends.size() > 1 && level.loop()) leave_at_different_times(level.loop());
 }
 
-// Some lanes leave the loop where others stay, or leave elsewhere. They meet only where all are through: at an exit, and
-// where ways from several exits come together.
+// Some lanes leave the loop where others stay, or leave elsewhere. They meet only where all are through: at an exit,
+// and where ways from several exits come together.
 void Divergence::leave_at_different_times(const Loop* loop) {
   if (!divergent_loops_.insert(loop).second) return;
   SmallVector<BasicBlock*, 8> exits;

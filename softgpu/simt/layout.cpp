@@ -10,10 +10,8 @@ namespace softgpu::simt {
 
 using namespace llvm;
 
-namespace {
-
-DenseSet<const BasicBlock*> blocks_that_lead_to(const DenseSet<const BasicBlock*>& goals) {
-  DenseSet<const BasicBlock*> found(goals);
+BlockSet blocks_that_lead_to(const BlockSet& goals) {
+  BlockSet found(goals);
   SmallVector<const BasicBlock*, 16> work(goals.begin(), goals.end());
   while (!work.empty())
     for (const BasicBlock* predecessor : predecessors(work.pop_back_val()))
@@ -21,11 +19,9 @@ DenseSet<const BasicBlock*> blocks_that_lead_to(const DenseSet<const BasicBlock*
   return found;
 }
 
-}  // namespace
-
-Layout::Layout(Function& function, const Divergence& divergence, const DenseSet<const BasicBlock*>& suspending)
+Layout::Layout(Function& function, const Divergence& divergence, const BlockSet& suspending)
     : function_(function), divergence_(divergence) {
-  const Blocks late = blocks_that_lead_to(suspending);
+  const BlockSet late = blocks_that_lead_to(suspending);
   for (BasicBlock& block : function) {
     const bool is_way_out =
         !late.contains(&block) && any_of(predecessors(&block), [&](auto* from) { return late.contains(from); });
@@ -61,7 +57,7 @@ const BasicBlock* Layout::mask_owner(const BasicBlock* block) const {
 namespace {
 
 // The nodes of a level in reverse post-order, those from which lanes may still get to a suspension after the others.
-std::vector<unsigned> ranks_of(const Level& level, const DenseSet<const BasicBlock*>& late) {
+std::vector<unsigned> ranks_of(const Level& level, const BlockSet& late) {
   const auto& nodes = level.nodes();
   struct Visit {
     unsigned node;
@@ -97,7 +93,7 @@ std::vector<unsigned> ranks_of(const Level& level, const DenseSet<const BasicBlo
 }  // namespace
 
 // What a node dominates follows it at once.
-void Layout::order_level(const Level& level, const Blocks& late, std::vector<BasicBlock*>& order) const {
+void Layout::order_level(const Level& level, const BlockSet& late, std::vector<BasicBlock*>& order) const {
   const std::vector<unsigned> ranks = ranks_of(level, late);
   std::vector<std::vector<unsigned>> dominated(level.inside());
   for (unsigned i = 1; i < level.inside(); ++i) dominated[level.nodes()[i].immediate_dominator].push_back(i);
@@ -148,6 +144,7 @@ bool Layout::plan_jumps() {
       loop->getExitBlocks(exits);
       for (BasicBlock* exit : exits) pending[i].insert(index_.lookup(exit));
     }
+    for (unsigned waiting : pending[i]) plan.pending.push_back(plans_[waiting].block);
     const bool divergent = divergence_.is_divergent(block);
     Pending work = pending[i];
     for (BasicBlock* successor : successors(block)) {

@@ -25,8 +25,6 @@
 #include "llvm/Transforms/Utils/LowerSwitch.h"
 #include "softgpu/simt/marks.hpp"
 #include "softgpu/simt/pass_runner.hpp"
-#include "softgpu/simt/spin_loops.hpp"
-#include "softgpu/simt/thread_function.hpp"
 
 namespace softgpu::simt {
 
@@ -34,28 +32,10 @@ using namespace llvm;
 
 namespace {
 
-constexpr const char* kPrepared = "softgpu-prepared";
-
 BasicBlock* new_return(Function& function) {
   BasicBlock* block = BasicBlock::Create(function.getContext(), "done", &function);
   ReturnInst::Create(function.getContext(), block);
   return block;
-}
-
-// A thread that exits, or that would run into nothing, goes to the kernel's end.
-void replace_exits(Function& kernel) {
-  SmallVector<CallInst*, 4> exits;
-  for (BasicBlock& block : kernel)
-    for (Instruction& instruction : block)
-      if (mark_of(&instruction) == abi::Mark::exit) exits.push_back(cast<CallInst>(&instruction));
-  if (exits.empty()) return;
-  BasicBlock* done = new_return(kernel);
-  for (CallInst* call : exits) {
-    BasicBlock* block = call->getParent();
-    block->splitBasicBlock(call, "exited");
-    block->getTerminator()->setSuccessor(0, done);
-  }
-  removeUnreachableBlocks(kernel);
 }
 
 // One block that does nothing but return, so that lanes that get there have really left.
@@ -111,7 +91,8 @@ void take_copied_pairs_apart(Function& kernel) {
     work.clear();
     for (Instruction& instruction : instructions(kernel))
       if (auto* extract = dyn_cast<ExtractValueInst>(&instruction))
-        if (isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(extract->getAggregateOperand())) work.push_back(extract);
+        if (isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(extract->getAggregateOperand()))
+          work.push_back(extract);
     return !work.empty();
   };
   DenseMap<std::pair<Value*, unsigned>, WeakTrackingVH> elements;
@@ -197,26 +178,34 @@ FunctionPassManager scalar_passes() {
 
 }  // namespace
 
-void prepare_scalar_code(Function& kernel, TargetMachine& target) {
-  if (kernel.hasFnAttribute(kPrepared)) return;
-  Module& module = *kernel.getParent();
-  module.setDataLayout(target.createDataLayout());
-  module.setTargetTriple(target.getTargetTriple().str());
-  PassRunner runner(target);
-  ModulePassManager inlining;
-  inlining.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
-  inlining.addPass(GlobalDCEPass());
-  runner.run(inlining, module);
-  replace_exits(kernel);
-  FunctionPassManager passes = scalar_passes();
-  PassRunner fresh(target);
-  fresh.run(passes, kernel);
-  add_thread_parameters(kernel);
-  if (mark_spin_loops(kernel)) kernel.addFnAttr(kSpins);
-  kernel.addFnAttr(kPrepared);
+void inline_functions(Module& module, TargetMachine& target) {
+  ModulePassManager passes;
+  passes.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
+  passes.addPass(GlobalDCEPass());
+  PassRunner(target).run(passes, module);
 }
 
-void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
+void replace_exits(Function& kernel) {
+  SmallVector<CallInst*, 4> exits;
+  for (BasicBlock& block : kernel)
+    for (Instruction& instruction : block)
+      if (mark_of(&instruction) == abi::Mark::exit) exits.push_back(cast<CallInst>(&instruction));
+  if (exits.empty()) return;
+  BasicBlock* done = new_return(kernel);
+  for (CallInst* call : exits) {
+    BasicBlock* block = call->getParent();
+    block->splitBasicBlock(call, "exited");
+    block->getTerminator()->setSuccessor(0, done);
+  }
+  removeUnreachableBlocks(kernel);
+}
+
+void optimise_thread(Function& kernel, TargetMachine& target) {
+  FunctionPassManager passes = scalar_passes();
+  PassRunner(target).run(passes, kernel);
+}
+
+void simplify_control_flow(Function& kernel, TargetMachine& target) {
   expand_overflow_intrinsics(kernel);
   take_pairs_apart(kernel);
   FunctionPassManager passes;
@@ -227,11 +216,16 @@ void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
   // SimplifyCFG may have made switches out of chains of comparisons again, and several ends.
   unify_ends(kernel);
   take_pairs_apart(kernel);
-  FunctionPassManager loops;
-  loops.addPass(LowerSwitchPass());
-  loops.addPass(LoopSimplifyPass());
-  loops.addPass(LCSSAPass());
-  PassRunner(target).run(loops, kernel);
+  FunctionPassManager switches;
+  switches.addPass(LowerSwitchPass());
+  PassRunner(target).run(switches, kernel);
+}
+
+void close_loops(Function& kernel, TargetMachine& target) {
+  FunctionPassManager passes;
+  passes.addPass(LoopSimplifyPass());
+  passes.addPass(LCSSAPass());
+  PassRunner(target).run(passes, kernel);
 }
 
 }  // namespace softgpu::simt

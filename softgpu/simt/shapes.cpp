@@ -76,7 +76,8 @@ Shape Divergence::evaluate(const Instruction& instruction) const {
     case Instruction::Trunc:
     case Instruction::PtrToInt: {
       const Shape source = shape(instruction.getOperand(0));
-      if (!source.is_strided() || bits_of(instruction.getType()) > 64) return source.is_strided() ? Shape::varying() : source;
+      if (!source.is_strided() || bits_of(instruction.getType()) > 64)
+        return source.is_strided() ? Shape::varying() : source;
       return Shape::strided(wrapped(source.stride, instruction.getType()), source.alignment, source.guarded);
     }
     case Instruction::GetElementPtr: return evaluate_address(instruction);
@@ -125,8 +126,8 @@ Shape Divergence::evaluate_phi(const PHINode& phi) const {
   return shape(same);
 }
 
-// No lane's value, in `bits` bits, lies outside the interval [n * 2^alignment, (n + 1) * 2^alignment) that lane 0's value
-// starts.
+// No lane's value, in `bits` bits, lies outside the interval [n * 2^alignment, (n + 1) * 2^alignment) that lane 0's
+// value starts.
 bool Divergence::stays_in_its_interval(const Shape& s, unsigned bits) const {
   return s.stride > 0 && !s.guarded && fits(span_of(s, width_), std::min<unsigned>(s.alignment, bits));
 }
@@ -243,47 +244,23 @@ Shape Divergence::evaluate_call(const CallInst& call) const {
 Shape Divergence::evaluate_mark(const CallInst& call, abi::Mark mark) const {
   const unsigned gang = static_cast<unsigned>(std::countr_zero(width_));
   const bool general = block_shape_ == abi::BlockShape::general;
-  switch (mark) {
-    case abi::Mark::tid_x: return general ? Shape::varying() : Shape::strided(1, gang);
-    case abi::Mark::tid_y:
-    case abi::Mark::tid_z: return general ? Shape::varying() : Shape::uniform();
-    case abi::Mark::ntid_x: return Shape::uniform(block_shape_ == abi::BlockShape::rows ? gang : 0);
-    case abi::Mark::laneid: return Shape::strided(1, gang);
-    case abi::Mark::thread: {
-      StructType* record = ThreadRecord::type(function_.getContext());
-      return Shape::strided(
-          static_cast<std::int64_t>(function_.getDataLayout().getTypeAllocSize(record).getFixedValue()));
+  switch (abi::info(mark).lanes) {
+    case abi::MarkLanes::alike: return Shape::uniform();
+    case abi::MarkLanes::steps: return Shape::strided(1, gang);
+    case abi::MarkLanes::members: {
+      const Shape members = shape(call.getArgOperand(call.arg_size() - 1));
+      if (members.is_uniform()) return Shape::uniform();
+      return members.kind == Shape::Kind::unknown ? members : Shape::varying();
     }
-    case abi::Mark::shfl_up:
-    case abi::Mark::shfl_down:
-    case abi::Mark::shfl_bfly:
-    case abi::Mark::shfl_idx:
-    case abi::Mark::shfl_up_p:
-    case abi::Mark::shfl_down_p:
-    case abi::Mark::shfl_bfly_p:
-    case abi::Mark::shfl_idx_p:
-    case abi::Mark::match_any_32:
-    case abi::Mark::match_any_64:
-    // Lanes that name different members get different results.
-    case abi::Mark::vote_all:
-    case abi::Mark::vote_any:
-    case abi::Mark::vote_uni:
-    case abi::Mark::vote_ballot:
-    case abi::Mark::redux_add:
-    case abi::Mark::redux_min_s:
-    case abi::Mark::redux_max_s:
-    case abi::Mark::redux_min_u:
-    case abi::Mark::redux_max_u:
-    case abi::Mark::redux_and:
-    case abi::Mark::redux_or:
-    case abi::Mark::redux_xor: {
-      const bool exchanges_alike = abi::info(mark).arguments.size() == 2 && mark != abi::Mark::match_any_32 &&
-                                   mark != abi::Mark::match_any_64;
-      if (exchanges_alike && shape(call.getArgOperand(1)).is_uniform()) return Shape::uniform();
-      return Shape::varying();
-    }
-    default: return Shape::uniform();
+    case abi::MarkLanes::shape:
+      if (mark == abi::Mark::ntid_x) return Shape::uniform(block_shape_ == abi::BlockShape::rows ? gang : 0);
+      if (general) return Shape::varying();
+      return mark == abi::Mark::tid_x ? Shape::strided(1, gang) : Shape::uniform();
+    case abi::MarkLanes::apart: break;
   }
+  if (mark != abi::Mark::thread) return Shape::varying();
+  StructType* record = ThreadRecord::type(function_.getContext());
+  return Shape::strided(static_cast<std::int64_t>(function_.getDataLayout().getTypeAllocSize(record).getFixedValue()));
 }
 
 }  // namespace softgpu::simt

@@ -19,9 +19,17 @@ llvm::AllocaInst* FunctionLowering::allocate_bytes(std::uint64_t size, std::uint
   return allocate(llvm::ArrayType::get(ir.getInt8Ty(), size), std::max(alignment, 1u), name);
 }
 
+// A register that is read before it is written holds some value. To LLVM it would have none, and a branch on it would
+// mean that the code can't be reached.
+llvm::AllocaInst* FunctionLowering::allocate_register(llvm::Type* type, const llvm::Twine& name) {
+  llvm::AllocaInst* slot = allocate(type, 0, name);
+  Builder(entry_).CreateStore(llvm::Constant::getNullValue(type), slot);
+  return slot;
+}
+
 llvm::AllocaInst* FunctionLowering::storage(std::uint32_t index) {
   llvm::AllocaInst*& slot = registers_[index];
-  if (!slot) slot = allocate(register_types_[index], 0, source.registers[index].name);
+  if (!slot) slot = allocate_register(register_types_[index], source.registers[index].name);
   return slot;
 }
 
@@ -90,7 +98,7 @@ llvm::Value* FunctionLowering::scratch() {
 }
 
 llvm::Value* FunctionLowering::carry() {
-  if (!carry_) carry_ = allocate(ir.getInt1Ty(), 0, "carry");
+  if (!carry_) carry_ = allocate_register(ir.getInt1Ty(), "carry");
   return ir.CreateLoad(ir.getInt1Ty(), carry_);
 }
 

@@ -113,8 +113,8 @@ llvm::Value* FunctionLowering::guard_of(const ptx::Instruction& instruction) {
 
 llvm::CallInst* FunctionLowering::call(abi::Mark mark, llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::CallInst* result = ir.CreateCall(module.mark(mark), arguments);
-  if (abi::info(mark).kind == abi::MarkKind::block) {
-    // So that a barrier that only some threads reach can be reported with its line.
+  if (abi::info(mark).waiting != abi::MarkWaiting::nobody) {
+    // So that threads that wait for ever can be reported with their line.
     llvm::Metadata* line = llvm::ConstantAsMetadata::get(ir.getInt32(source.body[current_].where.line));
     result->setMetadata("softgpu.line", llvm::MDNode::get(module.context(), line));
   }

@@ -66,6 +66,7 @@ class FunctionLowering {
 
   llvm::AllocaInst* storage(std::uint32_t register_index);
   llvm::AllocaInst* allocate(llvm::Type*, std::uint32_t alignment, const llvm::Twine& name);
+  llvm::AllocaInst* allocate_register(llvm::Type*, const llvm::Twine& name);
   llvm::AllocaInst* allocate_bytes(std::uint64_t size, std::uint32_t alignment, const std::string& name);
   llvm::Value* constant(const ptx::Immediate&, ptx::Type);
   llvm::Value* address_value(const ptx::Address&);

@@ -43,13 +43,15 @@ void lower_ld(FunctionLowering& f, const Instruction& i) {
   llvm::Type* loaded_type = llvm_type(f.module.context(), type);
   Value* start = f.pointer(i.operands[1], i.space);
   const bool read_only = is_read_only(f, i);
+  // Memory that nobody has written holds some value; to LLVM, that of the stack has none.
+  const bool may_be_on_the_stack = !i.space || i.space == Space::local || i.space == Space::param;
   llvm::SmallVector<Value*, 8> values;  // all are loaded before any is written: a destination may be the address
   const llvm::ArrayRef<Operand> destinations = elements_of(i.operands[0]);
   for (std::size_t k = 0; k < destinations.size(); ++k) {
     llvm::LoadInst* load = f.ir.CreateLoad(loaded_type, f.displaced(start, k * size));
     set_semantics(*load, i, llvm::Align(size));
     if (read_only) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(f.module.context(), {}));
-    values.push_back(load);
+    values.push_back(may_be_on_the_stack && !read_only ? f.ir.CreateFreeze(load) : load);
   }
   for (std::size_t k = 0; k < destinations.size(); ++k) f.write(destinations[k], values[k], type);
 }

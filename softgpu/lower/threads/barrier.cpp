@@ -17,9 +17,14 @@ bool is_aligned(const Instruction& i) { return i.opcode == ptx::Opcode::bar || i
 void reduce(FunctionLowering& f, const Instruction& i) {
   const bool has_count = i.operands.size() == 4;
   Value* threads = has_count ? f.read(i.operands[2], Type::u32) : f.ir.getInt32(0);
-  const Mark mark = i.has(Modifier::popc)   ? Mark::barrier_red_popc
-                    : i.has(Modifier::and_) ? Mark::barrier_red_and
-                                            : Mark::barrier_red_or;
+  struct Reduction {
+    Mark aligned, unaligned;
+  };
+  const Reduction reduction =
+      i.has(Modifier::popc)   ? Reduction{Mark::barrier_red_popc, Mark::barrier_red_popc_unaligned}
+      : i.has(Modifier::and_) ? Reduction{Mark::barrier_red_and, Mark::barrier_red_and_unaligned}
+                              : Reduction{Mark::barrier_red_or, Mark::barrier_red_or_unaligned};
+  const Mark mark = is_aligned(i) ? reduction.aligned : reduction.unaligned;
   Value* predicate = f.read_predicate(i.operands.back());
   Value* result = f.call(mark, {f.read(i.operands[1], Type::u32), threads, predicate});
   f.write(i.operands[0], result, i.types[0]);
@@ -45,8 +50,9 @@ void lower_barrier(FunctionLowering& f, const Instruction& i) {
   if (i.has(Modifier::cluster)) return lower_cluster_barrier(f, i);
   if (i.has(Modifier::red)) return reduce(f, i);
   Value* threads = i.operands.size() > 1 ? f.read(i.operands[1], Type::u32) : f.ir.getInt32(0);
-  const Mark mark = i.has(Modifier::arrive) ? Mark::barrier_arrive
-                    : is_aligned(i)         ? Mark::barrier_sync
+  const bool aligned = is_aligned(i);
+  const Mark mark = i.has(Modifier::arrive) ? (aligned ? Mark::barrier_arrive : Mark::barrier_arrive_unaligned)
+                    : aligned               ? Mark::barrier_sync
                                             : Mark::barrier_sync_unaligned;
   f.call(mark, {f.read(i.operands[0], Type::u32), threads});
 }

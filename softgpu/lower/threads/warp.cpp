@@ -78,14 +78,15 @@ void lower_vote(FunctionLowering& f, const Instruction& i) {
   f.write(i.operands[0], f.call(mark, {predicate, members(f, i)}), i.types[0]);
 }
 
-// match.all: all members have the value when those that have it are all members that there are.
 void lower_match(FunctionLowering& f, const Instruction& i) {
-  const Mark mark = ptx::bits(i.types[0]) == 64 ? Mark::match_any_64 : Mark::match_any_32;
-  Value* mask = members(f, i);
-  Value* same = f.call(mark, {f.read(i.operands[1], i.types[0]), mask});
-  if (i.has(Modifier::any)) return f.write(i.operands[0], same, Type::b32);
-  Value* all = f.ir.CreateICmpEQ(same, f.ir.CreateAnd(mask, f.call(Mark::activemask)));
-  write_pair(f, i.operands[0], f.ir.CreateSelect(all, same, f.ir.getInt32(0)), all);
+  const bool wide = ptx::bits(i.types[0]) == 64;
+  Value* value = f.read(i.operands[1], i.types[0]);
+  if (i.has(Modifier::any)) {
+    const Mark mark = wide ? Mark::match_any_64 : Mark::match_any_32;
+    return f.write(i.operands[0], f.call(mark, {value, members(f, i)}), Type::b32);
+  }
+  Value* same = f.call(wide ? Mark::match_all_64 : Mark::match_all_32, {value, members(f, i)});
+  write_pair(f, i.operands[0], same, f.ir.CreateIsNotNull(same));
 }
 
 void lower_activemask(FunctionLowering& f, const Instruction& i) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "softgpu/jit/passes.hpp"
+
 namespace softgpu::runtime {
 namespace {
 
@@ -79,6 +81,27 @@ void set_trace(const char* name, const std::string& text, Trace& out) {
   }
 }
 
+void set_width(const char* name, const std::string& text, unsigned& out) {
+  const auto number = text == "auto" ? 0 : parse_number(text);
+  if (!number || (*number != 0 && *number != 1 && *number != 8 && *number != 16 && *number != 32) || text == "0")
+    refuse(name, text, "1, 8, 16, 32 or auto");
+  out = static_cast<unsigned>(*number);
+}
+
+void set_passes(const char* name, const std::string& text, std::vector<std::string>& out) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    if (!jit::is_pass(out.back())) refuse(name, text, "a list of the compiler's passes: " + jit::names_of_passes());
+    begin = end + 1;
+  }
+}
+
+void set_switch(const char* name, const std::string& text, bool& out) {
+  if (text != "0" && text != "1") refuse(name, text, "0 or 1");
+  out = text == "1";
+}
+
 struct Setting {
   const char* name;
   void (*apply)(const char* name, const std::string& text, Config&);
@@ -94,6 +117,10 @@ constexpr std::array kSettings = {
     Setting{"SOFTGPU_WORKERS", [](auto name, auto& text, auto& c) { set_count(name, text, 1, 1024, c.workers); }},
     Setting{"SOFTGPU_CACHE_DIR", [](auto, auto& text, auto& c) { c.cache_dir = text; }},
     Setting{"SOFTGPU_CACHE_SIZE", [](auto name, auto& text, auto& c) { c.cache_size = parse_bytes(name, text); }},
+    Setting{"SOFTGPU_WIDTH", [](auto name, auto& text, auto& c) { set_width(name, text, c.compiler.width); }},
+    Setting{"SOFTGPU_DUMP", [](auto name, auto& text, auto& c) { set_passes(name, text, c.compiler.dump); }},
+    Setting{"SOFTGPU_TIME_PASSES",
+            [](auto name, auto& text, auto& c) { set_switch(name, text, c.compiler.time_passes); }},
     Setting{"SOFTGPU_TRACE", [](auto name, auto& text, auto& c) { set_trace(name, text, c.trace); }},
 };
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "softgpu/jit/compiler_settings.hpp"
+
 namespace softgpu::runtime {
 
 // What to say on stderr: SOFTGPU_TRACE, a comma-separated list of these names.
@@ -31,6 +33,9 @@ struct Config {
   std::string cache_dir;         // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
   std::optional<std::size_t> cache_size;  // SOFTGPU_CACHE_SIZE: most bytes that folder may hold; 0 switches it off
   Trace trace;                            // SOFTGPU_TRACE
+  // SOFTGPU_WIDTH: threads that run in step where a kernel allows it, 1, 8, 16 or 32, or auto. SOFTGPU_DUMP: passes of
+  // the compiler behind which the code is written to stderr. SOFTGPU_TIME_PASSES: 1 to write there what each pass took.
+  jit::CompilerSettings compiler;
 
   std::size_t memory_of(unsigned device) const { return memory[std::min<std::size_t>(device, memory.size() - 1)]; }
 };

@@ -8,6 +8,7 @@
 #include "softgpu/ptx/parse.hpp"
 #include "softgpu/ptx/symbols.hpp"
 #include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -128,7 +129,8 @@ void ProgramBuilder::add(PtxPart part) {
 std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
-  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_));
+  auto program =
+      std::make_shared<const jit::Program>(std::move(module), text_of(parts_), Driver::get().config().compiler);
   check_symbols(*program, use);
   return program;
 }

@@ -1,7 +1,7 @@
 // From PTX to a kernel that runs.
 #include <thread>
 
-#include "softgpu/jit/compile.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "unit/softgpu_jit/kernels.hpp"
 

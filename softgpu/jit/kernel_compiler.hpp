@@ -1,19 +1,14 @@
-// PTX of one kernel to object code: lowering, widening, code generation.
+// Compiles one kernel of a module: runs the pipeline over it.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <string_view>
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/compiler_settings.hpp"
 #include "softgpu/ptx/ast.hpp"
 
 namespace softgpu::jit {
-
-// The object's imports of module variables carry this before their names, so that a variable called `floor` is not
-// taken for a function.
-inline constexpr std::string_view kVariablePrefix = "softgpu.variable.";
 
 // How a block's threads map to gangs of `width` lanes.
 abi::BlockShape shape_of(abi::Dim3 block, unsigned width);
@@ -21,9 +16,10 @@ abi::BlockShape shape_of(abi::Dim3 block, unsigned width);
 // Compiles in two steps, because the shape depends on the width, which depends on the code. Throws std::runtime_error.
 class KernelCompiler {
  public:
-  KernelCompiler(const ptx::Module&, const ptx::Function& kernel);
+  KernelCompiler(const ptx::Module&, const ptx::Function& kernel, const CompilerSettings&);
   ~KernelCompiler();
 
+  // The most lanes that a gang may have; code for some block shapes has fewer.
   unsigned width() const;
   // Once.
   CompiledKernel compile(abi::BlockShape);
