@@ -7,9 +7,9 @@ usage() {
 usage: tools/on-gpu.sh [BUILD]
        tools/on-gpu.sh --pack FOLDER [BUILD]
 
-Runs, on a machine with an NVIDIA GPU, what was built in BUILD (build/release unless given): the tests of the public API and
-of the driver's C interface, then the benchmarks, and ends with a line: N passed, N failed. If nothing was built there, builds
-it first, as ./tour does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA toolkit (CUDA_HOME, else
+Runs, on a machine with an NVIDIA GPU, what was built in BUILD (build/release unless given): the tests of the public API, of
+the driver's C interface, of PTX and of whole kernels, then the benchmarks, and ends with a line: N passed, N failed. If
+nothing was built there, builds it first, as ./tour does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA toolkit (CUDA_HOME, else
 /usr/local/cuda).
 
   --pack FOLDER   copy what such a run needs from BUILD into FOLDER, to be taken to a machine with a GPU and run there
@@ -20,7 +20,7 @@ TEXT
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The programs that speak to whichever driver CUPRUM_DRIVER names.
-test_programs() { programs "$1" api_test conformance ptx_test; }
+test_programs() { programs "$1" api_test conformance ptx_test kernels_test; }
 bench_programs() { programs "$1" bench_api bench_first_launch; }
 programs() {
   local name

@@ -10,7 +10,6 @@
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/exec/kernel_code.hpp"
-#include "softgpu/jit/compiler_settings.hpp"
 #include "softgpu/jit/object_cache.hpp"
 #include "softgpu/ptx/ast.hpp"
 
@@ -40,7 +39,7 @@ struct KernelFacts {
 // A module's PTX, shared by all contexts it is loaded into. Immutable, thread-safe.
 class Program {
  public:
-  Program(ptx::Module module, std::string text, const CompilerSettings& = {});
+  explicit Program(ptx::Module module, std::string text);
   ~Program();
   const std::vector<KernelFacts>& kernels() const;
   const ptx::Module& module() const;
