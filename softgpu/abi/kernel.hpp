@@ -15,7 +15,7 @@ struct Dim3 {
 
 // How the threads of a block map to gangs of W lanes. The compiler makes one version of a kernel for
 // each shape that is launched: the more it knows, the more stays scalar or becomes a plain vector access.
-enum class Shape : std::uint8_t {
+enum class BlockShape : std::uint8_t {
   rows,  // block.x is a multiple of W: tid.x goes up by one over the lanes, tid.y and tid.z are uniform, all gangs are
          // full
   line,  // block is one-dimensional with any x: as above, but the last gang may be partial
@@ -54,10 +54,18 @@ enum class Suspend : std::uint32_t {
   barrier,          // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
   yield,            // spins or sleeps: run the others first
   cluster_barrier,  // waits until all threads of the cluster have arrived
-  warp_barrier,     // a gang of one thread: waits for the threads of its warp that `warp_mask` names
+  warp,             // a gang of one thread: waits for the members of its warp that `warp` names
 };
 
 enum class BarrierReduction : std::uint32_t { none, all, any, count };
+
+// What a gang of one thread asks of the others of its warp.
+struct WarpRequest {
+  std::uint32_t operation = 0;  // a Mark of kind warp
+  std::uint32_t members = 0;    // none for activemask
+  std::uint64_t value = 0;      // what the thread brings: a value, or a predicate
+  std::uint32_t b = 0, c = 0;   // of shuffles
+};
 
 // One gang in flight, for kernels that have suspend points.
 struct Gang {
@@ -71,9 +79,10 @@ struct Gang {
   std::uint32_t arrived = 0;  // threads of this gang that wait at the barrier
   BarrierReduction reduction = BarrierReduction::none;
   std::uint32_t reduction_in = 0;  // how many of the arrived threads have a true predicate
-  std::uint32_t warp_mask = 0;
+  std::uint32_t line = 0;          // of the PTX, where it waits; 0: not known
+  WarpRequest warp;
   // Written by the scheduler before it resumes the gang:
-  std::uint32_t reduction_out = 0;  // all: every predicate was true; any: one was; count: how many were
+  std::uint32_t result = 0;  // of a barrier's reduction, or of the warp's operation
   // Generated code's own: %tid of lane 0.
   Dim3 thread{0, 0, 0};
 };
@@ -98,6 +107,7 @@ static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 &&
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
-static_assert(offsetof(Gang, warp_mask) == 40 && offsetof(Gang, reduction_out) == 44 && offsetof(Gang, thread) == 48);
+static_assert(offsetof(Gang, line) == 40 && offsetof(Gang, warp) == 48 && offsetof(Gang, result) == 72);
+static_assert(offsetof(Gang, thread) == 76 && sizeof(WarpRequest) == 24 && offsetof(WarpRequest, value) == 8);
 
 }  // namespace softgpu::abi

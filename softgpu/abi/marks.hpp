@@ -11,12 +11,15 @@
 namespace softgpu::abi {
 
 enum class Mark : std::uint8_t {
-#define MARK(name, result, arguments, kind) name,
+#define MARK(name, result, arguments, kind, lanes, waiting) name,
 #include "softgpu/abi/marks.def"
 #undef MARK
 };
 
+// The columns of the table.
 enum class MarkKind : std::uint8_t { query, clock, warp, block, control };
+enum class MarkLanes : std::uint8_t { alike, steps, shape, members, apart };
+enum class MarkWaiting : std::uint8_t { nobody, threads, gangs };
 
 // Signature letters: v void, b i1, i i32, l i64, p ptr.
 struct MarkInfo {
@@ -24,10 +27,13 @@ struct MarkInfo {
   char result;
   std::string_view arguments;
   MarkKind kind;
+  MarkLanes lanes;
+  MarkWaiting waiting;
 };
 
 inline constexpr std::array kMarks = {
-#define MARK(name, result, arguments, kind) MarkInfo{"softgpu." #name, #result[0], arguments, MarkKind::kind},
+#define MARK(name, result, arguments, kind, lanes, waiting) \
+  MarkInfo{"softgpu." #name, #result[0], arguments, MarkKind::kind, MarkLanes::lanes, MarkWaiting::waiting},
 #include "softgpu/abi/marks.def"
 #undef MARK
 };

@@ -1,15 +1,15 @@
 #include "softgpu/exec/block_run.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "softgpu/exec/fault.hpp"
 
 namespace softgpu::exec {
 namespace {
 
-constexpr std::uint32_t kWarp = 32;
-
 abi::ResumeGang resume_function(void* frame) { return *static_cast<abi::ResumeGang*>(frame); }
-
-std::uint32_t round_up_to_warps(std::uint32_t threads) { return (threads + kWarp - 1) / kWarp * kWarp; }
 
 }  // namespace
 
@@ -36,7 +36,8 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
   ready_.clear();
   next_.clear();
   waiting_for_cluster_.clear();
-  waiting_for_warps_ = 0;
+  warps_.clear();
+  exits_.start(threads_);
   gangs_.clear();
   signalled_ = false;
   steps_ = 0;
@@ -45,6 +46,9 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
     next_.push_back(static_cast<std::uint32_t>(gangs_.size()));
     gangs_.push_back({.gang = {.block = &block_, .first_thread = first, .lanes = std::min(width, threads_ - first)}});
   }
+  if (width == 1)
+    for (std::uint32_t first = 0; first < threads_; first += kWarp)
+      warps_.emplace_back(std::min(kWarp, threads_ - first));
   live_gangs_ = static_cast<std::uint32_t>(gangs_.size());
   cluster_barrier.live += live_gangs_;
 }
@@ -54,6 +58,7 @@ bool BlockRun::run_pass() {
   next_.clear();
   pass_progress_ = false;
   if (run_ready_gangs()) next_.swap(ready_);
+  release_active();
   return pass_progress_;
 }
 
@@ -107,7 +112,7 @@ void BlockRun::settle(std::uint32_t index) {
   if (has_ended(run)) return end_gang(run);
   if (run.gang.reason == abi::Suspend::barrier) return wait_at_barrier(index);
   if (run.gang.reason == abi::Suspend::cluster_barrier) return wait_at_cluster_barrier(index);
-  if (run.gang.reason == abi::Suspend::warp_barrier) return wait_for_warp(index);
+  if (run.gang.reason == abi::Suspend::warp) return wait_for_warp(index);
   next_.push_back(index);
 }
 
@@ -117,66 +122,64 @@ void BlockRun::end_gang(const GangRun& run) {
   --cluster_barrier_->live;
   if (run.arrived_in == cluster_barrier_->phase) --cluster_barrier_->arrived;
   // Exited threads no longer count: the others may have been waiting for them alone.
+  const std::uint32_t first = run.gang.first_thread;
+  exits_.add(first, run.gang.lanes);
   for (Barrier& barrier : barriers_) release_if_complete(barrier);
-  if (waiting_for_warps_ != 0) release_in_warp(run.gang.first_thread);
+  if (warps_.empty()) return;
+  warps_[first / kWarp].exit(first % kWarp, released_);
+  go_on_in_warp(first / kWarp);
 }
 
 void BlockRun::wait_for_warp(std::uint32_t thread) {
   pass_progress_ = true;
-  gangs_[thread].waits_for_warp = true;
-  ++waiting_for_warps_;
-  release_in_warp(thread);
+  warps_[thread / kWarp].wait(thread % kWarp, gangs_[thread].gang, released_);
+  go_on_in_warp(thread / kWarp);
 }
 
-// Threads of a warp may wait in groups, each with a mask of its own. Those that have exited are not waited for.
-void BlockRun::release_in_warp(std::uint32_t thread) {
-  const std::uint32_t warp = thread / kWarp * kWarp, end = std::min(warp + kWarp, threads_);
-  for (std::uint32_t first = warp; first < end; ++first) {
-    const std::uint32_t mask = gangs_[first].gang.warp_mask;
-    if (!gangs_[first].waits_for_warp || !all_here(warp, mask)) continue;
-    for (std::uint32_t each = first; each < end; ++each) {
-      GangRun& run = gangs_[each];
-      if (!run.waits_for_warp || run.gang.warp_mask != mask) continue;
-      run.waits_for_warp = false;
-      --waiting_for_warps_;
-      next_.push_back(each);
-    }
+void BlockRun::go_on_in_warp(std::uint32_t warp) {
+  for (std::uint32_t lane : released_) next_.push_back(warp * kWarp + lane);
+  released_.clear();
+}
+
+// Which threads are active is known once no other thread of their warp can run, but to spin.
+void BlockRun::release_active() {
+  for (std::uint32_t warp = 0; warp < warps_.size(); ++warp) {
+    if (!warps_[warp].has_active_waiting()) continue;
+    const bool busy = std::any_of(next_.begin(), next_.end(), [&](std::uint32_t thread) {
+      return thread / kWarp == warp && gangs_[thread].gang.reason != abi::Suspend::yield;
+    });
+    if (busy) continue;
+    warps_[warp].release_active(released_);
+    go_on_in_warp(warp);
   }
 }
 
-bool BlockRun::all_here(std::uint32_t warp, std::uint32_t mask) const {
-  for (std::uint32_t thread = warp; thread < std::min(warp + kWarp, threads_); ++thread) {
-    const GangRun& run = gangs_[thread];
-    if ((mask >> (thread - warp) & 1) == 0 || (run.started && has_ended(run))) continue;
-    if (!run.waits_for_warp || run.gang.warp_mask != mask) return false;
-  }
-  return true;
-}
-
-// PTX counts arrivals by whole warps. A waiting gang has no thread left elsewhere, so it counts in full, and the
-// block's last gang fills up its warp.
-std::uint32_t BlockRun::threads_counted(const abi::Gang& gang) const {
-  const bool last = gang.first_thread + gang.lanes == threads_;
-  return last ? round_up_to_warps(threads_) - gang.first_thread : gang.lanes;
+Barrier& BlockRun::barrier_numbered(const abi::Gang& gang, std::uint32_t id) {
+  if (id < kBarriers) return barriers_[id];
+  std::fprintf(stderr,
+               "softgpu: kernel %s, block (%u,%u,%u): line %u of the PTX names barrier %u; there are %u, from 0 on\n",
+               launch_->kernel_name.c_str(), block_.index.x, block_.index.y, block_.index.z, gang.line, id, kBarriers);
+  leave_kernel(Outcome::illegal_instruction);
 }
 
 void BlockRun::wait_at_barrier(std::uint32_t index) {
   pass_progress_ = true;
   abi::Gang& gang = gangs_[index].gang;
-  Barrier& barrier = barriers_[gang.barrier_id % kBarriers];
+  Barrier& barrier = barrier_numbered(gang, gang.barrier_id);
   barrier.waiting.push_back(index);
   barrier.expected = gang.barrier_threads;
-  barrier.arrived += threads_counted(gang);
+  // A waiting gang has no thread left elsewhere, so it counts in full.
+  barrier.arrive(gang.first_thread, gang.lanes);
   barrier.predicates += gang.arrived;
   barrier.predicates_true += gang.reduction_in;
   release_if_complete(barrier);
 }
 
-void BlockRun::arrive(const abi::Gang& gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived) {
+void BlockRun::arrive(const abi::Gang& gang, std::uint32_t id, std::uint32_t threads) {
   signalled_ = true;
-  Barrier& barrier = barriers_[id % kBarriers];
+  Barrier& barrier = barrier_numbered(gang, id);
   barrier.expected = threads;
-  barrier.arrived += arrived == gang.lanes ? threads_counted(gang) : arrived;
+  barrier.arrive(gang.first_thread, gang.lanes);
   pass_progress_ = true;
   release_if_complete(barrier);
 }
@@ -200,36 +203,35 @@ void BlockRun::pass_cluster_barrier() {
   waiting_for_cluster_.clear();
 }
 
-bool BlockRun::complete(const Barrier& barrier) const {
-  if (barrier.expected != 0) return barrier.arrived >= barrier.expected;
-  return (!barrier.waiting.empty() && barrier.waiting.size() == live_gangs_) ||
-         barrier.arrived >= round_up_to_warps(threads_);
-}
-
 void BlockRun::release_if_complete(Barrier& barrier) {
-  if (barrier.arrived == 0 || !complete(barrier)) return;
+  if (!barrier.complete(exits_)) return;
   for (std::uint32_t index : barrier.waiting) {
     abi::Gang& gang = gangs_[index].gang;
-    gang.reduction_out = barrier.reduce(gang.reduction);
+    gang.result = barrier.reduce(gang.reduction);
     next_.push_back(index);
   }
   barrier.clear();
 }
 
+// By the lines at which they wait.
 std::string BlockRun::describe_waits() const {
+  std::map<std::pair<std::uint32_t, abi::Suspend>, std::uint32_t> threads;
+  for (const GangRun& run : gangs_)
+    if (run.started && !has_ended(run)) threads[{run.gang.line, run.gang.reason}] += run.gang.lanes;
   std::string waits;
-  const auto add = [&](const std::string& wait) { waits += (waits.empty() ? "" : ", ") + wait; };
-  for (std::uint32_t id = 0; id < kBarriers; ++id) {
-    const Barrier& barrier = barriers_[id];
-    if (barrier.arrived == 0) continue;
-    const std::string expected = barrier.expected ? std::to_string(barrier.expected) : "all";
-    add("barrier " + std::to_string(id) + " has " + std::to_string(barrier.arrived) + " of " + expected + " threads");
+  for (const auto& [wait, count] : threads) {
+    const auto [line, reason] = wait;
+    waits += (waits.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " thread waits" : " threads wait");
+    if (line != 0) waits += " in line " + std::to_string(line) + " of the PTX";
+    if (reason == abi::Suspend::barrier) waits += " at a barrier";
+    if (reason == abi::Suspend::cluster_barrier) waits += " for the rest of the cluster to arrive at its barrier";
+    if (reason == abi::Suspend::warp) waits += " for others of the warp";
   }
-  if (waiting_for_warps_ != 0) add(std::to_string(waiting_for_warps_) + " threads wait for others of their warp");
-  if (!waiting_for_cluster_.empty()) {
-    std::uint32_t threads = 0;
-    for (std::uint32_t index : waiting_for_cluster_) threads += gangs_[index].gang.lanes;
-    add(std::to_string(threads) + " threads wait for the rest of the cluster to arrive at its barrier");
+  for (std::uint32_t id = 0; id < kBarriers; ++id) {
+    if (!barriers_[id].reached) continue;
+    const std::string expected = barriers_[id].expected ? std::to_string(barriers_[id].expected) : "all";
+    waits += "; barrier " + std::to_string(id) + " has " + std::to_string(barriers_[id].arrived(exits_)) + " of " +
+             expected + " threads";
   }
   return waits;
 }

@@ -12,6 +12,7 @@
 #include "softgpu/exec/barrier.hpp"
 #include "softgpu/exec/block_memory.hpp"
 #include "softgpu/exec/grid.hpp"
+#include "softgpu/exec/warp.hpp"
 
 namespace softgpu::exec {
 
@@ -38,7 +39,7 @@ class BlockRun {
 
   // For the functions that generated code calls.
   FrameArena& frames() { return frames_; }
-  void arrive(const abi::Gang&, std::uint32_t barrier, std::uint32_t threads, std::uint32_t arrived);
+  void arrive(const abi::Gang&, std::uint32_t barrier, std::uint32_t threads);
   void arrive_at_cluster(const abi::Gang&);
 
  private:
@@ -47,7 +48,6 @@ class BlockRun {
     void* frame = nullptr;
     bool started = false;
     std::uint64_t arrived_in = 0;  // phase of the cluster's barrier
-    bool waits_for_warp = false;
   };
   bool run_ready_gangs();
   void run_gang(GangRun&);
@@ -57,12 +57,11 @@ class BlockRun {
   void wait_at_barrier(std::uint32_t index);
   void wait_at_cluster_barrier(std::uint32_t index);
   void wait_for_warp(std::uint32_t thread);
-  void release_in_warp(std::uint32_t thread);
-  bool all_here(std::uint32_t warp, std::uint32_t mask) const;
+  void go_on_in_warp(std::uint32_t warp);
+  void release_active();
+  Barrier& barrier_numbered(const abi::Gang&, std::uint32_t id);
   void end_gang(const GangRun&);
   void release_if_complete(Barrier&);
-  bool complete(const Barrier&) const;
-  std::uint32_t threads_counted(const abi::Gang&) const;
 
   abi::Block block_;
   FrameArena frames_;
@@ -71,7 +70,9 @@ class BlockRun {
   std::vector<GangRun> gangs_;
   std::vector<std::uint32_t> ready_, next_;         // gangs to run in this pass and in the next one
   std::vector<std::uint32_t> waiting_for_cluster_;  // gangs
-  std::uint32_t waiting_for_warps_ = 0;             // gangs, of one thread each
+  std::vector<Warp> warps_;                         // when gangs are single threads
+  std::vector<std::uint32_t> released_;             // lanes, while a warp is asked
+  Exits exits_;
   std::uint32_t live_gangs_ = 0;
   bool signalled_ = false;     // a gang has arrived at a barrier without waiting: only counting is right from then on
   std::uint32_t threads_ = 0;  // of the block

@@ -111,9 +111,8 @@ void ClusterRun::report_deadlock(const GridLaunch& launch) const {
     const std::string waits = blocks_[rank]->describe_waits();
     if (waits.empty()) continue;
     const abi::Dim3 index = blocks_[rank]->block().index;
-    std::fprintf(
-        stderr, "softgpu: kernel %s, block (%u,%u,%u): all remaining threads wait at barriers and none can go on: %s\n",
-        launch.kernel_name.c_str(), index.x, index.y, index.z, waits.c_str());
+    std::fprintf(stderr, "softgpu: kernel %s, block (%u,%u,%u): all remaining threads wait and none can go on: %s\n",
+                 launch.kernel_name.c_str(), index.x, index.y, index.z, waits.c_str());
   }
 }
 

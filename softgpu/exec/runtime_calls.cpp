@@ -53,8 +53,8 @@ void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
   return frame;
 }
 
-void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived) {
-  running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads, arrived);
+void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads) {
+  running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads);
 }
 
 void softgpu_rt_cluster_arrive(void* gang) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "softgpu/jit/compile.hpp"
 #include "softgpu/jit/link.hpp"
+#include "softgpu/jit/pipeline.hpp"
 #include "softgpu/jit/program_impl.hpp"
 #include "softgpu/jit/symbols.hpp"
 #include "softgpu/lower/lower.hpp"

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "softgpu/jit/compile.hpp"
 #include "softgpu/jit/host_target.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/jit/kernel_facts.hpp"
 #include "softgpu/jit/program_impl.hpp"
 
@@ -18,11 +18,11 @@ std::size_t count_kernels(const ptx::Module& module) {
   return kernels;
 }
 
-constexpr std::string_view name_of(abi::Shape shape) {
+constexpr std::string_view name_of(abi::BlockShape shape) {
   switch (shape) {
-    case abi::Shape::rows: return "rows";
-    case abi::Shape::line: return "line";
-    case abi::Shape::general: return "general";
+    case abi::BlockShape::rows: return "rows";
+    case abi::BlockShape::line: return "line";
+    case abi::BlockShape::general: return "general";
   }
   return {};
 }
@@ -31,14 +31,17 @@ bool is_width(unsigned width) { return width == 1 || width == 8 || width == 16 |
 
 }  // namespace
 
-Program::Program(ptx::Module module, std::string text)
-    : impl_(std::make_unique<Impl>(std::move(module), std::move(text))) {}
+Program::Program(ptx::Module module, std::string text, const CompilerSettings& settings)
+    : impl_(std::make_unique<Impl>(std::move(module), std::move(text), settings)) {}
 Program::~Program() = default;
 const std::vector<KernelFacts>& Program::kernels() const { return impl_->facts; }
 const ptx::Module& Program::module() const { return impl_->module; }
 
-Program::Impl::Impl(ptx::Module parsed, std::string ptx_text)
-    : module(std::move(parsed)), text(std::move(ptx_text)), versions_(count_kernels(module)) {
+Program::Impl::Impl(ptx::Module parsed, std::string ptx_text, const CompilerSettings& compiler_settings)
+    : module(std::move(parsed)),
+      text(std::move(ptx_text)),
+      settings(compiler_settings),
+      versions_(count_kernels(module)) {
   for (const ptx::Function& function : module.functions) {
     if (!function.is_kernel || !function.is_definition) continue;
     functions.push_back(&function);
@@ -48,7 +51,14 @@ Program::Impl::Impl(ptx::Module parsed, std::string ptx_text)
 
 std::string Program::Impl::key(std::size_t kernel, std::string_view what) const {
   std::string key = code_generation_identity();
-  key.append("\n").append(facts[kernel].name).append("\n").append(what).append("\n").append(text);
+  key.append("\n")
+      .append(std::to_string(settings.width))
+      .append("\n")
+      .append(facts[kernel].name)
+      .append("\n")
+      .append(what)
+      .append("\n")
+      .append(text);
   return key;
 }
 
@@ -67,11 +77,11 @@ Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block
 
   std::optional<KernelCompiler> compiler;
   if (versions.width == 0) {
-    compiler.emplace(module, *functions[kernel]);
+    compiler.emplace(module, *functions[kernel], settings);
     versions.width = compiler->width();
     if (cache) cache->store(key(kernel, "width"), std::string(1, static_cast<char>(versions.width)));
   }
-  const abi::Shape shape = shape_of(block, versions.width);
+  const abi::BlockShape shape = shape_of(block, versions.width);
   std::shared_ptr<const CompiledKernel>& version = versions.by_shape[static_cast<std::size_t>(shape)];
   if (version) return {version, shape};
 
@@ -83,7 +93,7 @@ Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block
         version = std::make_shared<const CompiledKernel>(std::move(*code));
         return {version, shape};
       }
-  if (!compiler) compiler.emplace(module, *functions[kernel]);
+  if (!compiler) compiler.emplace(module, *functions[kernel], settings);
   version = std::make_shared<const CompiledKernel>(compiler->compile(shape));
   if (caching) cache->store(code_key, to_bytes(*version));
   return {version, shape};

@@ -10,6 +10,7 @@
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/exec/kernel_code.hpp"
+#include "softgpu/jit/compiler_settings.hpp"
 #include "softgpu/jit/object_cache.hpp"
 #include "softgpu/ptx/ast.hpp"
 
@@ -39,7 +40,7 @@ struct KernelFacts {
 // A module's PTX, shared by all contexts it is loaded into. Immutable, thread-safe.
 class Program {
  public:
-  explicit Program(ptx::Module module, std::string text);
+  Program(ptx::Module module, std::string text, const CompilerSettings& = {});
   ~Program();
   const std::vector<KernelFacts>& kernels() const;
   const ptx::Module& module() const;

@@ -15,18 +15,19 @@ namespace softgpu::jit {
 inline constexpr std::size_t kShapes = 3;
 
 struct Program::Impl {
-  Impl(ptx::Module module, std::string text);
+  Impl(ptx::Module module, std::string text, const CompilerSettings&);
 
   // The object code of a kernel for this block shape: from memory, from the cache, or compiled. Thread-safe; a kernel
   // is compiled by one thread at a time, different kernels by different threads at once.
   struct Found {
     std::shared_ptr<const CompiledKernel> code;
-    abi::Shape shape;
+    abi::BlockShape shape;
   };
   Found compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const;
 
   const ptx::Module module;
   const std::string text;
+  const CompilerSettings settings;
   std::vector<const ptx::Function*> functions;  // those of `facts`
   std::vector<KernelFacts> facts;
 

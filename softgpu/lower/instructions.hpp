@@ -1,7 +1,7 @@
 // One function for each opcode, by family. Each builds the code of one instruction at f.ir.
 #pragma once
 
-#include "softgpu/lower/function_lowering.hpp"
+#include "softgpu/lower/function/function_lowering.hpp"
 
 namespace softgpu::lower {
 

@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
-#include "softgpu/lower/module_lowering.hpp"
-#include "softgpu/lower/provided_functions.hpp"
+#include "softgpu/lower/module/module_lowering.hpp"
+#include "softgpu/lower/module/provided_functions.hpp"
 
 namespace softgpu::lower {
 

@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "softgpu/runtime/context.hpp"
-#include "softgpu/runtime/device.hpp"
-#include "softgpu/runtime/event.hpp"
-#include "softgpu/runtime/library.hpp"
-#include "softgpu/runtime/link.hpp"
-#include "softgpu/runtime/memory_pool.hpp"
-#include "softgpu/runtime/module.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/library.hpp"
+#include "softgpu/runtime/code/link.hpp"
+#include "softgpu/runtime/code/module.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::runtime {
 namespace {

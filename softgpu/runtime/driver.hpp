@@ -11,14 +11,14 @@
 #include "softgpu/memory/address_space.hpp"
 #include "softgpu/memory/allocation_table.hpp"
 #include "softgpu/memory/heap.hpp"
-#include "softgpu/runtime/config.hpp"
-#include "softgpu/runtime/current_pools.hpp"
-#include "softgpu/runtime/graph_memory.hpp"
-#include "softgpu/runtime/handles.hpp"
-#include "softgpu/runtime/host_functions.hpp"
-#include "softgpu/runtime/managed_memory.hpp"
-#include "softgpu/runtime/value_waits.hpp"
-#include "softgpu/runtime/virtual_memory.hpp"
+#include "softgpu/runtime/base/config.hpp"
+#include "softgpu/runtime/base/handles.hpp"
+#include "softgpu/runtime/graphs/graph_memory.hpp"
+#include "softgpu/runtime/memory/current_pools.hpp"
+#include "softgpu/runtime/memory/managed_memory.hpp"
+#include "softgpu/runtime/memory/virtual_memory.hpp"
+#include "softgpu/runtime/work/host_functions.hpp"
+#include "softgpu/runtime/work/value_waits.hpp"
 
 namespace softgpu::runtime {
 

@@ -92,10 +92,10 @@ void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, 
 
 // Kept in the gang rather than computed in the coroutine, where the divisions would be done again after each
 // suspension.
-void store_first_thread(IRBuilder<>& builder, Value* gang, abi::Shape shape) {
+void store_first_thread(IRBuilder<>& builder, Value* gang, abi::BlockShape shape) {
   Value* first = load_block_field(builder, gang, offsetof(abi::Gang, first_thread), builder.getInt32Ty());
   Value *x = first, *y = builder.getInt32(0), *z = builder.getInt32(0);
-  if (shape == abi::Shape::rows) {
+  if (shape == abi::BlockShape::rows) {
     Value* block = load_block_field(builder, gang, offsetof(abi::Gang, block), builder.getPtrTy());
     const BlockSize size(builder, block);
     Value* row = builder.CreateUDiv(first, size.x);
@@ -216,7 +216,7 @@ class CoroutineMaker {
 
 }  // namespace
 
-Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned width, const char* name) {
+Function* make_run_block(const GangFunctions& gangs, abi::BlockShape shape, unsigned width, const char* name) {
   Module* module = gangs.full->getParent();
   IRBuilder<> builder(module->getContext());
   auto* type = FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
@@ -226,7 +226,7 @@ Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned 
   builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
   gangs.full->addFnAttr(Attribute::AlwaysInline);
   if (gangs.partial) gangs.partial->addFnAttr(Attribute::NoInline);
-  if (shape == abi::Shape::rows)
+  if (shape == abi::BlockShape::rows)
     run_rows(builder, gangs.full, entry->getArg(0), width);
   else
     run_linear(builder, gangs, entry->getArg(0), width);
@@ -234,7 +234,7 @@ Function* make_run_block(const GangFunctions& gangs, abi::Shape shape, unsigned 
   return entry;
 }
 
-Function* make_start_gang(const GangFunctions& gangs, abi::Shape shape, unsigned width, const char* name) {
+Function* make_start_gang(const GangFunctions& gangs, abi::BlockShape shape, unsigned width, const char* name) {
   Module* module = gangs.full->getParent();
   Function* full = CoroutineMaker(*gangs.full).make();
   Function* partial = gangs.partial ? CoroutineMaker(*gangs.partial).make() : nullptr;

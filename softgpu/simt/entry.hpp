@@ -14,9 +14,9 @@ struct GangFunctions {
 };
 
 // abi::RunBlock: runs the gangs of a block one after the other.
-llvm::Function* make_run_block(const GangFunctions&, abi::Shape, unsigned width, const char* name);
+llvm::Function* make_run_block(const GangFunctions&, abi::BlockShape, unsigned width, const char* name);
 
 // abi::StartGang: a coroutine that stops at every suspend marker.
-llvm::Function* make_start_gang(const GangFunctions&, abi::Shape, unsigned width, const char* name);
+llvm::Function* make_start_gang(const GangFunctions&, abi::BlockShape, unsigned width, const char* name);
 
 }  // namespace softgpu::simt

@@ -1,7 +1,6 @@
 #include "softgpu/simt/layout.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "llvm/IR/CFG.h"
@@ -11,10 +10,8 @@ namespace softgpu::simt {
 
 using namespace llvm;
 
-namespace {
-
-DenseSet<const BasicBlock*> blocks_that_lead_to(const DenseSet<const BasicBlock*>& goals) {
-  DenseSet<const BasicBlock*> found(goals);
+BlockSet blocks_that_lead_to(const BlockSet& goals) {
+  BlockSet found(goals);
   SmallVector<const BasicBlock*, 16> work(goals.begin(), goals.end());
   while (!work.empty())
     for (const BasicBlock* predecessor : predecessors(work.pop_back_val()))
@@ -22,11 +19,9 @@ DenseSet<const BasicBlock*> blocks_that_lead_to(const DenseSet<const BasicBlock*
   return found;
 }
 
-}  // namespace
-
-Layout::Layout(Function& function, const Divergence& divergence, const DenseSet<const BasicBlock*>& suspending)
+Layout::Layout(Function& function, const Divergence& divergence, const BlockSet& suspending)
     : function_(function), divergence_(divergence) {
-  const Blocks late = blocks_that_lead_to(suspending);
+  const BlockSet late = blocks_that_lead_to(suspending);
   for (BasicBlock& block : function) {
     const bool is_way_out =
         !late.contains(&block) && any_of(predecessors(&block), [&](auto* from) { return late.contains(from); });
@@ -37,7 +32,7 @@ Layout::Layout(Function& function, const Divergence& divergence, const DenseSet<
     ways_out_.push_back(&block);
   }
   std::vector<BasicBlock*> order;
-  order_level(nullptr, &function.getEntryBlock(), late, order);
+  order_level(divergence.levels().of(nullptr), late, order);
   for (unsigned i = 0; i < order.size(); ++i) index_[order[i]] = i;
   while (!plan_jumps()) {
   }
@@ -61,90 +56,59 @@ const BasicBlock* Layout::mask_owner(const BasicBlock* block) const {
 
 namespace {
 
-// The blocks of one loop (or of the function, outside loops), with each loop directly inside it as one node,
-// named by its header.
-class Level {
- public:
-  Level(const Divergence& divergence, const Loop* loop, BasicBlock* root, const DenseSet<const BasicBlock*>& late)
-      : divergence_(divergence), loop_(loop), late_(late) {
-    number(root);
-    std::reverse(post_order_.begin(), post_order_.end());
-    for (unsigned i = 0; i < post_order_.size(); ++i) rank_[post_order_[i]] = i;
-    for (BasicBlock* node : post_order_)
-      if (node != root) children_[dominator(node)].push_back(node);
-  }
-
-  const Loop* inner_loop(const BasicBlock* node) const {
-    const Loop* inner = divergence_.loops().getLoopFor(node);
-    return inner == loop_ ? nullptr : inner;
-  }
-
-  // Nodes in an order in which what a node dominates follows it at once.
-  void visit(BasicBlock* node, const std::function<void(BasicBlock*)>& emit) {
-    emit(node);
-    auto& dominated = children_[node];
-    std::sort(dominated.begin(), dominated.end(), [&](auto* a, auto* b) { return rank_[a] < rank_[b]; });
-    const auto copy = dominated;  // the recursion may move the map's entries
-    for (BasicBlock* child : copy) visit(child, emit);
-  }
-
- private:
-  BasicBlock* node_of(BasicBlock* block) const {
-    const Loop* inner = divergence_.loops().getLoopFor(block);
-    if (inner == loop_) return block;
-    while (inner && inner->getParentLoop() != loop_) inner = inner->getParentLoop();
-    return inner ? inner->getHeader() : nullptr;  // null: outside this level
-  }
-
-  void targets_of(BasicBlock* node, SmallVectorImpl<BasicBlock*>& targets) const {
-    if (const Loop* inner = inner_loop(node)) {
-      inner->getExitBlocks(targets);
-    } else {
-      targets.append(succ_begin(node), succ_end(node));
+// The nodes of a level in reverse post-order, those from which lanes may still get to a suspension after the others.
+std::vector<unsigned> ranks_of(const Level& level, const BlockSet& late) {
+  const auto& nodes = level.nodes();
+  struct Visit {
+    unsigned node;
+    SmallVector<unsigned, 2> targets;  // what is visited first comes last
+  };
+  std::vector<bool> seen(level.inside());
+  std::vector<Visit> path;
+  const auto enter = [&](unsigned node) {
+    seen[node] = true;
+    Visit visit{node, {}};
+    for (const bool is_late : {false, true})
+      for (unsigned successor : reverse(nodes[node].successors))
+        if (!nodes[successor].is_end && late.contains(nodes[successor].block) == is_late)
+          visit.targets.push_back(successor);
+    path.push_back(std::move(visit));
+  };
+  std::vector<unsigned> ranks(level.inside());
+  unsigned rank = level.inside();
+  enter(0);
+  while (!path.empty()) {
+    Visit& visit = path.back();
+    if (visit.targets.empty()) {
+      ranks[visit.node] = --rank;
+      path.pop_back();
+      continue;
     }
+    const unsigned target = visit.targets.pop_back_val();
+    if (!seen[target]) enter(target);
   }
-
-  void number(BasicBlock* root) {
-    seen_.insert(root);
-    SmallVector<BasicBlock*, 8> targets;
-    targets_of(root, targets);
-    // What is numbered first comes last.
-    for (const bool late : {true, false}) {
-      for (BasicBlock* target : targets) {
-        if (late_.contains(target) != late) continue;
-        if (loop_ && (!loop_->contains(target) || target == loop_->getHeader())) continue;
-        BasicBlock* node = node_of(target);
-        if (node && !seen_.contains(node)) number(node);
-      }
-    }
-    post_order_.push_back(root);
-  }
-
-  BasicBlock* dominator(BasicBlock* node) const {
-    return node_of(divergence_.dominators().getNode(node)->getIDom()->getBlock());
-  }
-
-  const Divergence& divergence_;
-  const Loop* loop_;
-  const DenseSet<const BasicBlock*>& late_;
-  DenseSet<const BasicBlock*> seen_;
-  std::vector<BasicBlock*> post_order_;
-  DenseMap<const BasicBlock*, unsigned> rank_;
-  DenseMap<const BasicBlock*, std::vector<BasicBlock*>> children_;
-};
+  return ranks;
+}
 
 }  // namespace
 
-void Layout::order_level(const Loop* level, BasicBlock* root, const Blocks& late,
-                         std::vector<BasicBlock*>& order) const {
-  Level nodes(divergence_, level, root, late);
-  nodes.visit(root, [&](BasicBlock* node) {
-    if (const Loop* inner = nodes.inner_loop(node)) {
-      order_level(inner, node, late, order);
-    } else {
-      order.push_back(node);
-    }
-  });
+// What a node dominates follows it at once.
+void Layout::order_level(const Level& level, const BlockSet& late, std::vector<BasicBlock*>& order) const {
+  const std::vector<unsigned> ranks = ranks_of(level, late);
+  std::vector<std::vector<unsigned>> dominated(level.inside());
+  for (unsigned i = 1; i < level.inside(); ++i) dominated[level.nodes()[i].immediate_dominator].push_back(i);
+  std::vector<unsigned> path{0};
+  while (!path.empty()) {
+    const unsigned at = path.back();
+    path.pop_back();
+    const Level::Node& node = level.nodes()[at];
+    if (node.inner)
+      order_level(divergence_.levels().of(node.inner), late, order);
+    else
+      order.push_back(node.block);
+    std::sort(dominated[at].begin(), dominated[at].end(), [&](unsigned a, unsigned b) { return ranks[a] > ranks[b]; });
+    path.insert(path.end(), dominated[at].begin(), dominated[at].end());
+  }
 }
 
 // ---- Jumps -------------------------------------------------------------------------------------
@@ -180,6 +144,7 @@ bool Layout::plan_jumps() {
       loop->getExitBlocks(exits);
       for (BasicBlock* exit : exits) pending[i].insert(index_.lookup(exit));
     }
+    for (unsigned waiting : pending[i]) plan.pending.push_back(plans_[waiting].block);
     const bool divergent = divergence_.is_divergent(block);
     Pending work = pending[i];
     for (BasicBlock* successor : successors(block)) {

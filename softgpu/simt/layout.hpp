@@ -23,13 +23,20 @@ struct BlockPlan {
   // Where to go after the block: one entry when the terminator is divergent (or has one successor), else one for
   // each successor. For a divergent latch: where to go when no lane stays in the loop.
   llvm::SmallVector<llvm::BasicBlock*, 2> next;
+  // Where lanes that don't run the block may wait meanwhile.
+  llvm::SmallVector<const llvm::BasicBlock*, 4> pending;
 };
+
+using BlockSet = llvm::DenseSet<const llvm::BasicBlock*>;
+
+// The blocks from which one of these can be reached, themselves among them.
+BlockSet blocks_that_lead_to(const BlockSet&);
 
 class Layout {
  public:
   // `suspending`: blocks in which a gang waits for others. Lanes that no longer get to one run first, so that they
   // don't hold the rest up.
-  Layout(llvm::Function&, const Divergence&, const llvm::DenseSet<const llvm::BasicBlock*>& suspending);
+  Layout(llvm::Function&, const Divergence&, const BlockSet& suspending);
   const std::vector<BlockPlan>& blocks() const { return plans_; }
   const BlockPlan& of(const llvm::BasicBlock* block) const { return plans_[index_.lookup(block)]; }
   // The block whose mask `block` runs with.
@@ -40,16 +47,14 @@ class Layout {
   static bool is_back_edge(const Divergence&, const llvm::BasicBlock* block, const llvm::BasicBlock* successor);
 
  private:
-  using Blocks = llvm::DenseSet<const llvm::BasicBlock*>;
-  void order_level(const llvm::Loop* level, llvm::BasicBlock* root, const Blocks& late,
-                   std::vector<llvm::BasicBlock*>& order) const;
+  void order_level(const Level&, const BlockSet& late, std::vector<llvm::BasicBlock*>& order) const;
   bool plan_jumps();
 
   llvm::Function& function_;
   const Divergence& divergence_;
   std::vector<BlockPlan> plans_;
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
-  Blocks must_own_mask_;
+  BlockSet must_own_mask_;
   std::vector<const llvm::BasicBlock*> ways_out_;
 };
 

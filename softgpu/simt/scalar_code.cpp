@@ -1,5 +1,7 @@
 #include "softgpu/simt/scalar_code.hpp"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -23,8 +25,6 @@
 #include "llvm/Transforms/Utils/LowerSwitch.h"
 #include "softgpu/simt/marks.hpp"
 #include "softgpu/simt/pass_runner.hpp"
-#include "softgpu/simt/spin_loops.hpp"
-#include "softgpu/simt/thread_function.hpp"
 
 namespace softgpu::simt {
 
@@ -32,28 +32,10 @@ using namespace llvm;
 
 namespace {
 
-constexpr const char* kPrepared = "softgpu-prepared";
-
 BasicBlock* new_return(Function& function) {
   BasicBlock* block = BasicBlock::Create(function.getContext(), "done", &function);
   ReturnInst::Create(function.getContext(), block);
   return block;
-}
-
-// A thread that exits, or that would run into nothing, goes to the kernel's end.
-void replace_exits(Function& kernel) {
-  SmallVector<CallInst*, 4> exits;
-  for (BasicBlock& block : kernel)
-    for (Instruction& instruction : block)
-      if (mark_of(&instruction) == abi::Mark::exit) exits.push_back(cast<CallInst>(&instruction));
-  if (exits.empty()) return;
-  BasicBlock* done = new_return(kernel);
-  for (CallInst* call : exits) {
-    BasicBlock* block = call->getParent();
-    block->splitBasicBlock(call, "exited");
-    block->getTerminator()->setSuccessor(0, done);
-  }
-  removeUnreachableBlocks(kernel);
 }
 
 // One block that does nothing but return, so that lanes that get there have really left.
@@ -69,6 +51,68 @@ void unify_ends(Function& kernel) {
   }
 }
 
+// The element of an aggregate that is passed on rather than made: of a phi, say. Null for one that is made.
+Value* element_of_copy(Value* aggregate, unsigned element) {
+  const auto extracted = [&](IRBuilder<>& builder, Value* from) { return builder.CreateExtractValue(from, element); };
+  if (auto* phi = dyn_cast<PHINode>(aggregate)) {
+    Type* type = cast<StructType>(phi->getType())->getElementType(element);
+    PHINode* result = PHINode::Create(type, phi->getNumIncomingValues(), "", phi);
+    for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+      IRBuilder<> builder(phi->getIncomingBlock(i)->getTerminator());
+      // A block may come several times, always with the same value.
+      const int first = result->getBasicBlockIndex(phi->getIncomingBlock(i));
+      result->addIncoming(first >= 0 ? result->getIncomingValue(static_cast<unsigned>(first))
+                                     : extracted(builder, phi->getIncomingValue(i)),
+                          phi->getIncomingBlock(i));
+    }
+    return result;
+  }
+  if (auto* select = dyn_cast<SelectInst>(aggregate)) {
+    IRBuilder<> builder(select);
+    return builder.CreateSelect(select->getCondition(), extracted(builder, select->getTrueValue()),
+                                extracted(builder, select->getFalseValue()));
+  }
+  if (auto* freeze = dyn_cast<FreezeInst>(aggregate)) {
+    IRBuilder<> builder(freeze);
+    return builder.CreateFreeze(extracted(builder, freeze->getOperand(0)));
+  }
+  if (auto* insert = dyn_cast<InsertValueInst>(aggregate)) {
+    if (insert->getIndices()[0] == element) return insert->getInsertedValueOperand();
+    IRBuilder<> builder(insert);
+    return extracted(builder, insert->getAggregateOperand());
+  }
+  return nullptr;
+}
+
+// LLVM passes whole pairs on (what a compare-and-swap gives, say); here only their elements are.
+void take_copied_pairs_apart(Function& kernel) {
+  SmallVector<ExtractValueInst*, 16> work;
+  const auto collect = [&] {
+    work.clear();
+    for (Instruction& instruction : instructions(kernel))
+      if (auto* extract = dyn_cast<ExtractValueInst>(&instruction))
+        if (isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(extract->getAggregateOperand()))
+          work.push_back(extract);
+    return !work.empty();
+  };
+  DenseMap<std::pair<Value*, unsigned>, WeakTrackingVH> elements;
+  while (collect())
+    for (ExtractValueInst* extract : work) {
+      Value* aggregate = extract->getAggregateOperand();
+      const unsigned index = extract->getIndices()[0];
+      WeakTrackingVH& element = elements[{aggregate, index}];
+      if (!element) element = element_of_copy(aggregate, index);
+      extract->replaceAllUsesWith(element);
+      extract->eraseFromParent();
+    }
+  SmallVector<Instruction*, 8> dead;
+  for (Instruction& instruction : instructions(kernel))
+    if (instruction.getType()->isStructTy() && isa<PHINode, SelectInst, FreezeInst, InsertValueInst>(instruction))
+      dead.push_back(&instruction);
+  for (Instruction* instruction : dead) instruction->replaceAllUsesWith(PoisonValue::get(instruction->getType()));
+  for (Instruction* instruction : dead) instruction->eraseFromParent();
+}
+
 // Results that are pairs are taken apart where they are made.
 void gather_extractions(Function& kernel) {
   for (BasicBlock& block : kernel)
@@ -76,6 +120,11 @@ void gather_extractions(Function& kernel) {
       if (instruction.getType()->isStructTy())
         for (User* user : instruction.users())
           if (auto* extract = dyn_cast<ExtractValueInst>(user)) extract->moveAfter(&instruction);
+}
+
+void take_pairs_apart(Function& kernel) {
+  take_copied_pairs_apart(kernel);
+  gather_extractions(kernel);
 }
 
 // Overflow checks that LLVM makes of plain arithmetic, made plain again.
@@ -129,27 +178,36 @@ FunctionPassManager scalar_passes() {
 
 }  // namespace
 
-void prepare_scalar_code(Function& kernel, TargetMachine& target) {
-  if (kernel.hasFnAttribute(kPrepared)) return;
-  Module& module = *kernel.getParent();
-  module.setDataLayout(target.createDataLayout());
-  module.setTargetTriple(target.getTargetTriple().str());
-  PassRunner runner(target);
-  ModulePassManager inlining;
-  inlining.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
-  inlining.addPass(GlobalDCEPass());
-  runner.run(inlining, module);
-  replace_exits(kernel);
-  FunctionPassManager passes = scalar_passes();
-  PassRunner fresh(target);
-  fresh.run(passes, kernel);
-  add_thread_parameters(kernel);
-  if (mark_spin_loops(kernel)) kernel.addFnAttr(kSpins);
-  kernel.addFnAttr(kPrepared);
+void inline_functions(Module& module, TargetMachine& target) {
+  ModulePassManager passes;
+  passes.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
+  passes.addPass(GlobalDCEPass());
+  PassRunner(target).run(passes, module);
 }
 
-void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
+void replace_exits(Function& kernel) {
+  SmallVector<CallInst*, 4> exits;
+  for (BasicBlock& block : kernel)
+    for (Instruction& instruction : block)
+      if (mark_of(&instruction) == abi::Mark::exit) exits.push_back(cast<CallInst>(&instruction));
+  if (exits.empty()) return;
+  BasicBlock* done = new_return(kernel);
+  for (CallInst* call : exits) {
+    BasicBlock* block = call->getParent();
+    block->splitBasicBlock(call, "exited");
+    block->getTerminator()->setSuccessor(0, done);
+  }
+  removeUnreachableBlocks(kernel);
+}
+
+void optimise_thread(Function& kernel, TargetMachine& target) {
+  FunctionPassManager passes = scalar_passes();
+  PassRunner(target).run(passes, kernel);
+}
+
+void simplify_control_flow(Function& kernel, TargetMachine& target) {
   expand_overflow_intrinsics(kernel);
+  take_pairs_apart(kernel);
   FunctionPassManager passes;
   passes.addPass(LowerSwitchPass());
   passes.addPass(FixIrreduciblePass());
@@ -157,12 +215,17 @@ void canonicalise_control_flow(Function& kernel, TargetMachine& target) {
   PassRunner(target).run(passes, kernel);
   // SimplifyCFG may have made switches out of chains of comparisons again, and several ends.
   unify_ends(kernel);
-  FunctionPassManager loops;
-  loops.addPass(LowerSwitchPass());
-  loops.addPass(LoopSimplifyPass());
-  loops.addPass(LCSSAPass());
-  PassRunner(target).run(loops, kernel);
-  gather_extractions(kernel);
+  take_pairs_apart(kernel);
+  FunctionPassManager switches;
+  switches.addPass(LowerSwitchPass());
+  PassRunner(target).run(switches, kernel);
+}
+
+void close_loops(Function& kernel, TargetMachine& target) {
+  FunctionPassManager passes;
+  passes.addPass(LoopSimplifyPass());
+  passes.addPass(LCSSAPass());
+  PassRunner(target).run(passes, kernel);
 }
 
 }  // namespace softgpu::simt

@@ -1,4 +1,5 @@
-// One thread's code before it is widened: small, and in the form that the analysis expects.
+// Passes over one thread's code before it is widened: they make it small, and bring it into the form that the analysis
+// expects. jit/pipeline.cpp has their order.
 #pragma once
 
 #include "llvm/IR/Function.h"
@@ -6,13 +7,19 @@
 
 namespace softgpu::simt {
 
-// Attribute of a prepared kernel in which threads wait for each other in loops.
-inline constexpr const char* kSpins = "softgpu-spins";
+// All functions but recursive ones are part of the kernel; what nobody calls is gone.
+void inline_functions(llvm::Module&, llvm::TargetMachine&);
 
-// Inlines, optimises and brings control flow into shape. Doing it again changes nothing and costs nothing.
-void prepare_scalar_code(llvm::Function& kernel, llvm::TargetMachine&);
+// A thread that exits branches to the kernel's end.
+void replace_exits(llvm::Function& kernel);
 
-// Loops simplified and closed, no switches, no irreducible control flow, one return, no unreachable ends.
-void canonicalise_control_flow(llvm::Function& kernel, llvm::TargetMachine&);
+// LLVM's scalar optimisations, where the code is still small.
+void optimise_thread(llvm::Function& kernel, llvm::TargetMachine&);
+
+// No switches, no irreducible control flow, no pairs that are passed on, one block that returns and does nothing else.
+void simplify_control_flow(llvm::Function& kernel, llvm::TargetMachine&);
+
+// Loops have a preheader, one latch and exits of their own, and what they compute leaves them through phis.
+void close_loops(llvm::Function& kernel, llvm::TargetMachine&);
 
 }  // namespace softgpu::simt

@@ -4,6 +4,7 @@
 
 #include "llvm/IR/Module.h"
 #include "softgpu/abi/kernel.hpp"
+#include "softgpu/simt/marks.hpp"
 
 namespace softgpu::simt {
 
@@ -31,24 +32,41 @@ void suspend(IRBuilder<>& builder, Value* gang, abi::Suspend reason) {
   builder.CreateCall(module->getOrInsertFunction(kSuspendMarker, builder.getVoidTy()));
 }
 
+// Of the PTX; 0 when it is not known.
+std::uint32_t line_of(const CallInst& call) {
+  if (const MDNode* node = call.getMetadata("softgpu.line"))
+    if (const auto* constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(0)))
+      return static_cast<std::uint32_t>(constant->getZExtValue());
+  return 0;
+}
+
+void put_line(IRBuilder<>& builder, Value* gang, const CallInst& call) {
+  put(builder, gang, offsetof(abi::Gang, line), builder.getInt32(line_of(call)));
+}
+
 abi::BarrierReduction reduction_of(Mark mark) {
   switch (mark) {
-    case Mark::barrier_red_and: return abi::BarrierReduction::all;
-    case Mark::barrier_red_or: return abi::BarrierReduction::any;
-    case Mark::barrier_red_popc: return abi::BarrierReduction::count;
+    case Mark::barrier_red_and:
+    case Mark::barrier_red_and_unaligned: return abi::BarrierReduction::all;
+    case Mark::barrier_red_or:
+    case Mark::barrier_red_or_unaligned: return abi::BarrierReduction::any;
+    case Mark::barrier_red_popc:
+    case Mark::barrier_red_popc_unaligned: return abi::BarrierReduction::count;
     default: return abi::BarrierReduction::none;
   }
 }
 
 }  // namespace
 
-Value* wait_at_barrier(IRBuilder<>& builder, Mark mark, const BarrierSite& site) {
-  if (mark == Mark::barrier_arrive) {
+Value* wait_at_barrier(IRBuilder<>& builder, const CallInst& call, const BarrierSite& site) {
+  const Mark mark = *mark_of(&call);
+  put_line(builder, site.gang, call);
+  if (mark == Mark::barrier_arrive || mark == Mark::barrier_arrive_unaligned) {
     Module* module = builder.GetInsertBlock()->getModule();
     Type* i32 = builder.getInt32Ty();
-    const FunctionCallee arrive = module->getOrInsertFunction("softgpu_rt_barrier_arrive", builder.getVoidTy(),
-                                                              builder.getPtrTy(), i32, i32, i32);
-    builder.CreateCall(arrive, {site.gang, site.id, site.threads, site.arrived});
+    const FunctionCallee arrive =
+        module->getOrInsertFunction("softgpu_rt_barrier_arrive", builder.getVoidTy(), builder.getPtrTy(), i32, i32);
+    builder.CreateCall(arrive, {site.gang, site.id, site.threads});
     return nullptr;
   }
   const abi::BarrierReduction reduction = reduction_of(mark);
@@ -59,7 +77,7 @@ Value* wait_at_barrier(IRBuilder<>& builder, Mark mark, const BarrierSite& site)
   if (site.true_predicates) put(builder, site.gang, offsetof(abi::Gang, reduction_in), site.true_predicates);
   suspend(builder, site.gang, abi::Suspend::barrier);
   if (reduction == abi::BarrierReduction::none) return nullptr;
-  Value* out = builder.CreateLoad(builder.getInt32Ty(), field(builder, site.gang, offsetof(abi::Gang, reduction_out)));
+  Value* out = builder.CreateLoad(builder.getInt32Ty(), field(builder, site.gang, offsetof(abi::Gang, result)));
   return reduction == abi::BarrierReduction::count ? out : builder.CreateIsNotNull(out);
 }
 
@@ -68,7 +86,9 @@ bool is_cluster_barrier(Mark mark) {
          mark == Mark::cluster_wait_unaligned;
 }
 
-void pass_cluster_barrier(IRBuilder<>& builder, Mark mark, Value* gang) {
+void pass_cluster_barrier(IRBuilder<>& builder, const CallInst& call, Value* gang) {
+  const Mark mark = *mark_of(&call);
+  put_line(builder, gang, call);
   if (mark == Mark::cluster_wait || mark == Mark::cluster_wait_unaligned)
     return suspend(builder, gang, abi::Suspend::cluster_barrier);
   Module* module = builder.GetInsertBlock()->getModule();
@@ -77,21 +97,34 @@ void pass_cluster_barrier(IRBuilder<>& builder, Mark mark, Value* gang) {
   builder.CreateCall(arrive, {gang});
 }
 
-void wait_for_warp(IRBuilder<>& builder, Value* gang, Value* mask) {
-  put(builder, gang, offsetof(abi::Gang, warp_mask), mask);
-  suspend(builder, gang, abi::Suspend::warp_barrier);
+Value* wait_for_warp(IRBuilder<>& builder, const CallInst& call, Value* gang) {
+  const Mark mark = *mark_of(&call);
+  constexpr std::size_t kRequest = offsetof(abi::Gang, warp);
+  put_line(builder, gang, call);
+  put(builder, gang, kRequest + offsetof(abi::WarpRequest, operation), number(builder, mark));
+  const unsigned arguments = call.arg_size();
+  if (arguments > 0)
+    put(builder, gang, kRequest + offsetof(abi::WarpRequest, members), call.getArgOperand(arguments - 1));
+  if (arguments > 1)
+    put(builder, gang, kRequest + offsetof(abi::WarpRequest, value),
+        builder.CreateZExt(call.getArgOperand(0), builder.getInt64Ty()));
+  if (arguments == 4) {
+    put(builder, gang, kRequest + offsetof(abi::WarpRequest, b), call.getArgOperand(1));
+    put(builder, gang, kRequest + offsetof(abi::WarpRequest, c), call.getArgOperand(2));
+  }
+  suspend(builder, gang, abi::Suspend::warp);
+  if (call.getType()->isVoidTy()) return nullptr;
+  Value* result = builder.CreateLoad(builder.getInt32Ty(), field(builder, gang, offsetof(abi::Gang, result)));
+  return call.getType()->isIntegerTy(1) ? builder.CreateIsNotNull(result) : result;
 }
 
 void yield(IRBuilder<>& builder, Value* gang) { suspend(builder, gang, abi::Suspend::yield); }
 
 void report_divergent_barrier(IRBuilder<>& builder, const CallInst& barrier) {
-  std::uint64_t line = 0;
-  if (const MDNode* node = barrier.getMetadata("softgpu.line"))
-    if (const auto* constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(0))) line = constant->getZExtValue();
   Module* module = builder.GetInsertBlock()->getModule();
   const FunctionCallee report =
       module->getOrInsertFunction("softgpu_rt_divergent_barrier", builder.getVoidTy(), builder.getInt32Ty());
-  CallInst* call = builder.CreateCall(report, {builder.getInt32(static_cast<std::uint32_t>(line))});
+  CallInst* call = builder.CreateCall(report, {builder.getInt32(line_of(barrier))});
   call->setDoesNotReturn();
 }
 

@@ -18,14 +18,14 @@ struct BarrierSite {
 };
 
 // Emits the arrival and, but for barrier_arrive, the wait. Gives the reduction's result, or null.
-llvm::Value* wait_at_barrier(llvm::IRBuilder<>&, abi::Mark, const BarrierSite&);
+llvm::Value* wait_at_barrier(llvm::IRBuilder<>&, const llvm::CallInst& barrier, const BarrierSite&);
 
 // The barrier of the cluster, where arriving and waiting are apart.
 bool is_cluster_barrier(abi::Mark);
-void pass_cluster_barrier(llvm::IRBuilder<>&, abi::Mark, llvm::Value* gang);
+void pass_cluster_barrier(llvm::IRBuilder<>&, const llvm::CallInst& barrier, llvm::Value* gang);
 
-// bar.warp.sync of a gang of one thread.
-void wait_for_warp(llvm::IRBuilder<>&, llvm::Value* gang, llvm::Value* mask);
+// An operation on the warp by a gang of one thread: waits for the other members. Gives the result, or null.
+llvm::Value* wait_for_warp(llvm::IRBuilder<>&, const llvm::CallInst& operation, llvm::Value* gang);
 
 // Lets the other gangs run.
 void yield(llvm::IRBuilder<>&, llvm::Value* gang);

@@ -1,12 +1,11 @@
 #include "softgpu/simt/thread_gang.hpp"
 
-#include <stdexcept>
-
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/shuffle.hpp"
 #include "softgpu/simt/suspend.hpp"
 #include "softgpu/simt/thread_values.hpp"
 
@@ -25,23 +24,21 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
     case MarkKind::clock: return read_clock(builder, mark);
     case MarkKind::block: {
       if (is_cluster_barrier(mark)) {
-        pass_cluster_barrier(builder, mark, gang);
+        pass_cluster_barrier(builder, call, gang);
         return nullptr;
       }
       Value* predicate =
           call.arg_size() == 3 ? builder.CreateZExt(call.getArgOperand(2), builder.getInt32Ty()) : nullptr;
-      return wait_at_barrier(builder, mark,
+      return wait_at_barrier(builder, call,
                              {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
     }
     case MarkKind::control:
       if (mark == Mark::nanosleep) yield(builder, gang);
       return nullptr;
     case MarkKind::warp:
-      if (mark == Mark::warp_sync) {
-        wait_for_warp(builder, gang, call.getArgOperand(0));
-        return nullptr;
-      }
-      throw std::logic_error("lanes of a warp exchange values in a gang of one");
+      if (!is_shuffle_predicate(mark)) return wait_for_warp(builder, call, gang);
+      return shuffle_source(builder, mark, values.base(Mark::laneid), call.getArgOperand(1), call.getArgOperand(2))
+          .inside;
   }
   return nullptr;
 }
@@ -60,7 +57,7 @@ void make_thread_gang(Function& thread, Function& gang) {
   IRBuilder<> entry_builder(BranchInst::Create(body, entry));
   for (Instruction& instruction : make_early_inc_range(*body))
     if (isa<AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->begin());
-  ThreadValues values(entry_builder, GangArguments::of(gang), abi::Shape::rows, 1);
+  ThreadValues values(entry_builder, GangArguments::of(gang), abi::BlockShape::rows, 1);
   SmallVector<std::pair<CallInst*, Mark>, 16> calls;
   for (Instruction& instruction : instructions(gang))
     if (const auto mark = mark_of(&instruction)) calls.push_back({cast<CallInst>(&instruction), *mark});

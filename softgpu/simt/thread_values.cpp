@@ -81,7 +81,7 @@ Value* ThreadValues::base(Mark mark) {
 }
 
 Value* ThreadValues::make_base(Mark mark) {
-  if (shape_ == abi::Shape::line && (mark == Mark::ntid_y || mark == Mark::ntid_z)) return builder_.getInt32(1);
+  if (shape_ == abi::BlockShape::line && (mark == Mark::ntid_y || mark == Mark::ntid_z)) return builder_.getInt32(1);
   if (const auto field = block_field_of(mark)) return block_field(field->offset, type_of(builder_, field->type));
   switch (mark) {
     case Mark::tid_x: return arguments_.x;
@@ -125,7 +125,7 @@ Value* ThreadValues::make_threads() {
       builder_.CreateStore(value, builder_.CreateStructGEP(type, record, field));
     };
     const auto coordinate = [&](Mark mark) -> Value* {
-      if (shape_ == abi::Shape::general && width_ > 1) return builder_.CreateExtractElement(vector(mark), lane);
+      if (shape_ == abi::BlockShape::general && width_ > 1) return builder_.CreateExtractElement(vector(mark), lane);
       return mark == Mark::tid_x ? builder_.CreateAdd(base(mark), builder_.getInt32(lane)) : base(mark);
     };
     put(ThreadRecord::block, arguments_.block);

@@ -22,7 +22,7 @@ struct GangArguments {
 // Emits at `builder`'s position, which must dominate all uses; each value is made once.
 class ThreadValues {
  public:
-  ThreadValues(llvm::IRBuilder<>& builder, const GangArguments& arguments, abi::Shape shape, unsigned width)
+  ThreadValues(llvm::IRBuilder<>& builder, const GangArguments& arguments, abi::BlockShape shape, unsigned width)
       : builder_(builder), arguments_(arguments), shape_(shape), width_(width) {}
 
   // The value in lane 0, which is the value in all lanes for what is uniform.
@@ -37,7 +37,7 @@ class ThreadValues {
 
   llvm::IRBuilder<>& builder_;
   GangArguments arguments_;
-  abi::Shape shape_;
+  abi::BlockShape shape_;
   unsigned width_;
   llvm::DenseMap<unsigned, llvm::Value*> bases_, vectors_;
 };

@@ -1,6 +1,7 @@
 // What the lanes of a warp exchange. The gang is the warp here: kernels with these operations have 32 lanes.
 #include <stdexcept>
 
+#include "softgpu/simt/shuffle.hpp"
 #include "softgpu/simt/widen.hpp"
 
 namespace softgpu::simt {
@@ -26,52 +27,32 @@ void Widener::emit_warp(CallInst& original, Mark mark) {
     case Mark::vote_ballot: return put(vote(original, mark));
     case Mark::match_any_32:
     case Mark::match_any_64: return put(match(original));
+    case Mark::match_all_32:
+    case Mark::match_all_64: return put(match_all(original));
     case Mark::shfl_up:
     case Mark::shfl_down:
     case Mark::shfl_bfly:
-    case Mark::shfl_idx: return put(shuffle(original, mark, false));
-    case Mark::shfl_up_p: return put(shuffle(original, Mark::shfl_up, true));
-    case Mark::shfl_down_p: return put(shuffle(original, Mark::shfl_down, true));
-    case Mark::shfl_bfly_p: return put(shuffle(original, Mark::shfl_bfly, true));
-    case Mark::shfl_idx_p: return put(shuffle(original, Mark::shfl_idx, true));
+    case Mark::shfl_idx:
+    case Mark::shfl_up_p:
+    case Mark::shfl_down_p:
+    case Mark::shfl_bfly_p:
+    case Mark::shfl_idx_p: return put(shuffle(original, mark));
     default: return put(reduce(original, mark));
   }
 }
 
-// The lane to read from, by the rules of shfl.sync: c holds a clamp value in its low bits and a segment mask above.
-Value* Widener::shuffle(CallInst& original, Mark mark, bool predicate) {
+Value* Widener::shuffle(CallInst& original, Mark mark) {
   SmallVector<Constant*, 32> numbers;
   for (unsigned i = 0; i < options_.width; ++i) numbers.push_back(builder_.getInt32(i));
   Value* lane = ConstantVector::get(numbers);
-  const auto splat = [&](unsigned value) { return ConstantInt::get(lane->getType(), value); };
-  Value* value = vector_of(original.getArgOperand(0));
-  Value* b = builder_.CreateAnd(vector_of(original.getArgOperand(1)), splat(31));
-  Value* c = vector_of(original.getArgOperand(2));
-  Value* clamp = builder_.CreateAnd(c, splat(31));
-  Value* segment = builder_.CreateAnd(builder_.CreateLShr(c, splat(8)), splat(31));
-  Value* lowest = builder_.CreateAnd(lane, segment);
-  Value* highest = builder_.CreateOr(lowest, builder_.CreateAnd(clamp, builder_.CreateNot(segment)));
-  Value *source = nullptr, *inside = nullptr;
-  switch (mark) {
-    case Mark::shfl_up:
-      source = builder_.CreateSub(lane, b);
-      inside = builder_.CreateICmpSGE(source, highest);
-      break;
-    case Mark::shfl_down:
-      source = builder_.CreateAdd(lane, b);
-      inside = builder_.CreateICmpSLE(source, highest);
-      break;
-    case Mark::shfl_bfly:
-      source = builder_.CreateXor(lane, b);
-      inside = builder_.CreateICmpSLE(source, highest);
-      break;
-    default:
-      source = builder_.CreateOr(lowest, builder_.CreateAnd(b, builder_.CreateNot(segment)));
-      inside = builder_.CreateICmpSLE(source, highest);
-      break;
-  }
-  if (predicate) return inside;
-  return permute(value, builder_.CreateSelect(inside, source, lane));
+  // Lanes that are off may hold poison, which must not become an address.
+  const auto settled = [&](unsigned argument) {
+    Value* vector = vector_of(original.getArgOperand(argument));
+    return mask_ ? builder_.CreateFreeze(vector) : vector;
+  };
+  const ShuffleSource source = shuffle_source(builder_, mark, lane, settled(1), settled(2));
+  if (is_shuffle_predicate(mark)) return source.inside;
+  return permute(vector_of(original.getArgOperand(0)), builder_.CreateSelect(source.inside, source.lane, lane));
 }
 
 Value* Widener::permute(Value* vector, Value* lanes) {
@@ -128,6 +109,17 @@ Value* Widener::match(CallInst& original) {
     builder_.CreateStore(builder_.CreateInsertElement(so_far, bits, lane), result);
   });
   return builder_.CreateLoad(members->getType(), result);
+}
+
+Value* Widener::match_all(CallInst& original) {
+  Value* same = match(original);
+  Value* members = builder_.CreateAnd(vector_of(original.getArgOperand(1)),
+                                      builder_.CreateVectorSplat(options_.width, mask_bits(lanes_on())));
+  Value* none = Constant::getNullValue(same->getType());
+  same = builder_.CreateSelect(builder_.CreateICmpEQ(same, members), same, none);
+  if (!shape(&original).has_base()) return same;
+  // Alike in all lanes that are on.
+  return builder_.CreateExtractElement(same, first_lane_on());
 }
 
 Value* Widener::reduce(CallInst& original, Mark mark) {

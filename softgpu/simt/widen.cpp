@@ -305,6 +305,12 @@ void Widener::emit_instruction(Instruction& original) {
 void Widener::emit_at_lane_0(Instruction& original) {
   const Shape s = shape(&original);
   Instruction* copy = original.clone();
+  // Lane 0 may be off and its bits not disjoint; a sum has the stride all the same.
+  if (const auto* disjoint = dyn_cast<PossiblyDisjointInst>(&original);
+      disjoint && disjoint->isDisjoint() && s.is_strided()) {
+    copy->deleteValue();
+    copy = BinaryOperator::CreateAdd(original.getOperand(0), original.getOperand(1));
+  }
   for (Use& operand : copy->operands()) operand.set(base_of(operand.get()));
   if (s.is_strided() || any_of(original.operands(), [&](Value* v) { return shape(v).is_strided(); }))
     copy->dropPoisonGeneratingFlags();
@@ -411,6 +417,10 @@ Value* Widener::widen_operation(Instruction& original) {
 Value* Widener::lanes_on() { return mask_ ? mask_ : Constant::getAllOnesValue(wide(builder_.getInt1Ty())); }
 
 Value* Widener::mask_bits(Value* mask) { return builder_.CreateBitCast(mask, builder_.getIntNTy(options_.width)); }
+
+Value* Widener::first_lane_on() {
+  return builder_.CreateBinaryIntrinsic(Intrinsic::cttz, mask_bits(lanes_on()), builder_.getTrue());
+}
 
 Value* Widener::any(Value* mask) { return builder_.CreateIsNotNull(mask_bits(mask)); }
 

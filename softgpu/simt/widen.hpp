@@ -20,7 +20,7 @@ namespace softgpu::simt {
 class Widener {
  public:
   struct Options {
-    abi::Shape shape = abi::Shape::general;
+    abi::BlockShape shape = abi::BlockShape::general;
     unsigned width = 8;
     bool full = true;  // every lane holds a thread
   };
@@ -97,15 +97,17 @@ class Widener {
   llvm::Value* in_lane(llvm::Value* original, llvm::Value* lane);
   void emit_barrier(llvm::CallInst&, abi::Mark);
   void emit_warp(llvm::CallInst&, abi::Mark);
-  llvm::Value* shuffle(llvm::CallInst&, abi::Mark, bool predicate);
+  llvm::Value* shuffle(llvm::CallInst&, abi::Mark);
   llvm::Value* vote(llvm::CallInst&, abi::Mark);
   llvm::Value* match(llvm::CallInst&);
+  llvm::Value* match_all(llvm::CallInst&);
   llvm::Value* reduce(llvm::CallInst&, abi::Mark);
   llvm::Value* permute(llvm::Value* vector, llvm::Value* lanes);
 
   // Masks.
   llvm::Value* lanes_on();                    // the current mask as a vector, also when all lanes are on
   llvm::Value* mask_bits(llvm::Value* mask);  // as an integer of `width` bits
+  llvm::Value* first_lane_on();               // its number
   llvm::Value* any(llvm::Value* mask);
   llvm::Value* all(llvm::Value* mask);
   llvm::Value* both(llvm::Value* mask, llvm::Value* condition);

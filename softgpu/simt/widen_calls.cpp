@@ -141,7 +141,7 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
     Value* together = builder_.CreateICmpEQ(here, mask_bits(live));
     branch(together, [] {}, [&] { report_divergent_barrier(builder_, original); });
   }
-  if (is_cluster_barrier(mark)) return pass_cluster_barrier(builder_, mark, arguments_.gang);
+  if (is_cluster_barrier(mark)) return pass_cluster_barrier(builder_, original, arguments_.gang);
   Value* arrived = builder_.CreateZExtOrTrunc(
       builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(here, builder_.getInt64Ty())),
       builder_.getInt32Ty());
@@ -149,8 +149,7 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
     Value* argument = original.getArgOperand(i);
     if (shape(argument).is_uniform()) return base_of(argument);
     // All lanes name the same barrier; take the first one's word for it.
-    Value* first = builder_.CreateBinaryIntrinsic(Intrinsic::cttz, here, builder_.getTrue());
-    return builder_.CreateExtractElement(vector_of(argument), first);
+    return builder_.CreateExtractElement(vector_of(argument), first_lane_on());
   };
   BarrierSite site{arguments_.gang, uniform(0), uniform(1), arrived, nullptr};
   if (abi::info(mark).arguments.size() == 3) {
@@ -159,7 +158,7 @@ void Widener::emit_barrier(CallInst& original, Mark mark) {
         builder_.CreateUnaryIntrinsic(Intrinsic::ctpop, builder_.CreateZExt(true_lanes, builder_.getInt64Ty())),
         builder_.getInt32Ty());
   }
-  Value* result = wait_at_barrier(builder_, mark, site);
+  Value* result = wait_at_barrier(builder_, original, site);
   if (result) define(original, {result});
 }
 

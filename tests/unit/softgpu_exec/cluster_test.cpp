@@ -106,13 +106,14 @@ TEST_P(ClustersOn, SayWhoWaitsForWhomWhenNobodyCanGoOn) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(pool, std::move(launch)), Outcome::barrier_deadlock);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("block (0,0,0): all remaining threads wait at barriers and none can go on: 16 threads wait for "
+  EXPECT_NE(said.find("block (0,0,0): all remaining threads wait and none can go on: 16 threads wait for "
                       "the rest of the cluster"),
             std::string::npos)
       << said;
-  EXPECT_NE(said.find("block (1,0,0): all remaining threads wait at barriers and none can go on: barrier 5 has 8 of 64 "
-                      "threads, 8 threads wait for the rest"),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("block (1,0,0): all remaining threads wait and none can go on: 8 threads wait at a barrier, 8 threads "
+                "wait for the rest of the cluster to arrive at its barrier; barrier 5 has 8 of 64 threads"),
+      std::string::npos)
       << said;
 }
 

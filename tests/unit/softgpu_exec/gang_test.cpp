@@ -6,7 +6,7 @@
 
 #include "unit/softgpu_exec/launch.hpp"
 
-extern "C" void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads, std::uint32_t arrived);
+extern "C" void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads);
 
 namespace softgpu::exec {
 namespace {
@@ -50,7 +50,7 @@ struct Reductions {
 
   static bool step(Frame& gang) {
     Reductions& self = argument<Reductions>(gang.block());
-    const std::uint32_t threads = gang.block().size.x, lanes = gang.gang->lanes, result = gang.gang->reduction_out;
+    const std::uint32_t threads = gang.block().size.x, lanes = gang.gang->lanes, result = gang.gang->result;
     using enum abi::BarrierReduction;
     switch (gang.state) {
       case 0: return gang.reduce(all, lanes);
@@ -101,7 +101,7 @@ bool producer_consumer_step(Frame& gang) {
   if (consumer && gang.state == 0) return gang.barrier(3, 128);
   if (!consumer) {
     shared[0] += 1;
-    softgpu_rt_barrier_arrive(gang.gang, 3, 128, gang.gang->lanes);
+    softgpu_rt_barrier_arrive(gang.gang, 3, 128);
   } else {
     argument<std::atomic<std::uint32_t>>(gang.block()) += shared[0];
   }

@@ -1,7 +1,7 @@
 // From PTX to a kernel that runs.
 #include <thread>
 
-#include "softgpu/jit/compile.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "unit/softgpu_jit/kernels.hpp"
 
@@ -88,11 +88,11 @@ TEST(Image, BadAccessOfAKernelIsAnOutcome) {
 }
 
 TEST(Shape, SaysWhatIsKnownOfABlock) {
-  EXPECT_EQ(shape_of({64}, 16), abi::Shape::rows);
-  EXPECT_EQ(shape_of({16, 5, 3}, 16), abi::Shape::rows);
-  EXPECT_EQ(shape_of({65}, 16), abi::Shape::line);
-  EXPECT_EQ(shape_of({8, 2}, 16), abi::Shape::general);
-  EXPECT_EQ(shape_of({7, 3, 2}, 1), abi::Shape::rows);
+  EXPECT_EQ(shape_of({64}, 16), abi::BlockShape::rows);
+  EXPECT_EQ(shape_of({16, 5, 3}, 16), abi::BlockShape::rows);
+  EXPECT_EQ(shape_of({65}, 16), abi::BlockShape::line);
+  EXPECT_EQ(shape_of({8, 2}, 16), abi::BlockShape::general);
+  EXPECT_EQ(shape_of({7, 3, 2}, 1), abi::BlockShape::rows);
 }
 
 }  // namespace

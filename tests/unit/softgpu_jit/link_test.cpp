@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "softgpu/jit/compile.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/jit/symbols.hpp"
 #include "unit/softgpu_jit/kernels.hpp"
 
@@ -16,7 +16,7 @@ using testing::ThrowsMessage;
 
 CompiledKernel compiled_scale() {
   const auto program = program_of(kScale);
-  return KernelCompiler(program->module(), program->module().functions[0]).compile(abi::Shape::rows);
+  return KernelCompiler(program->module(), program->module().functions[0], {}).compile(abi::BlockShape::rows);
 }
 
 TEST(LinkedCode, NamesWhatIsMissing) {

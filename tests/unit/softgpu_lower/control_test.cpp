@@ -220,8 +220,8 @@ TEST(LowerBarriers, BecomeMarksWithTheirLine) {
   EXPECT_EQ(result(text, 1), 107u);
   EXPECT_EQ(fake_thread().events,
             (Events{"barrier_sync 0 0", "barrier_sync 1 64", "barrier_arrive 2 32", "barrier_sync_unaligned 3 0",
-                    "barrier_sync 4 0", "warp_sync 15", "barrier_arrive 5 96", "barrier_red_popc 6 0 1",
-                    "barrier_red_and 7 64 0", "barrier_red_or 8 0 1", "nanosleep 100"}));
+                    "barrier_sync 4 0", "warp_sync 15", "barrier_arrive_unaligned 5 96", "barrier_red_popc 6 0 1",
+                    "barrier_red_and 7 64 0", "barrier_red_or_unaligned 8 0 1", "nanosleep 100"}));
   const std::string ir = Kernel(text).ir();
   EXPECT_NE(ir.find("call void @softgpu.barrier_sync(i32 0, i32 0), !softgpu.line"), std::string::npos) << ir;
   EXPECT_NE(ir.find("convergent"), std::string::npos);
@@ -238,7 +238,7 @@ TEST(LowerWarps, BecomeMarks) {
   EXPECT_EQ(fake_thread().events,
             (Events{"softgpu.shfl_bfly 4 16 31 4294967295", "softgpu.shfl_up 5 1 0 3", "softgpu.shfl_idx 4 1 2 255",
                     "softgpu.vote_all 1 7", "softgpu.vote_any 0 7", "vote_ballot 1 12", "softgpu.vote_uni 1 255",
-                    "match_any_32 4 6", "match_any_32 4 9", "softgpu.redux_add 4 1", "softgpu.redux_min_s 4 1",
+                    "match_any_32 4 6", "match_all_32 4 9", "softgpu.redux_add 4 1", "softgpu.redux_min_s 4 1",
                     "softgpu.redux_max_u 4 1", "softgpu.redux_xor 4 1", "warp_sync 32"}));
 }
 

@@ -37,6 +37,12 @@ std::uint64_t clock64() { return 0x1234567890abcdef; }
 void barrier_sync(std::uint32_t id, std::uint32_t threads) { note("barrier_sync", id, threads); }
 void barrier_sync_unaligned(std::uint32_t id, std::uint32_t threads) { note("barrier_sync_unaligned", id, threads); }
 void barrier_arrive(std::uint32_t id, std::uint32_t threads) { note("barrier_arrive", id, threads); }
+void barrier_arrive_unaligned(std::uint32_t id, std::uint32_t threads) {
+  note("barrier_arrive_unaligned", id, threads);
+}
+bool barrier_red_or_unaligned(std::uint32_t id, std::uint32_t threads, bool p) {
+  return note("barrier_red_or_unaligned", id, threads, p), p;
+}
 bool barrier_red_and(std::uint32_t id, std::uint32_t threads, bool p) {
   return note("barrier_red_and", id, threads, p), p;
 }
@@ -63,6 +69,8 @@ bool vote(bool p, std::uint32_t m) {
 std::uint32_t ballot(bool p, std::uint32_t m) { return note("vote_ballot", p, m), p ? m : 0; }
 std::uint32_t match_any_32(std::uint32_t a, std::uint32_t m) { return note("match_any_32", a, m), a ? m : 1; }
 std::uint32_t match_any_64(std::uint64_t a, std::uint32_t m) { return note("match_any_64", a, m), a ? m : 1; }
+std::uint32_t match_all_32(std::uint32_t a, std::uint32_t m) { return note("match_all_32", a, m), a ? m : 0; }
+std::uint32_t match_all_64(std::uint64_t a, std::uint32_t m) { return note("match_all_64", a, m), a ? m : 0; }
 std::uint32_t activemask() { return 0xff; }
 void warp_sync(std::uint32_t m) { note("warp_sync", m); }
 template <int mark>
@@ -101,8 +109,8 @@ void add_symbol(std::map<std::string, void*>& symbols, const std::string& name, 
 std::map<std::string, void*> all_symbols() {
   using abi::Mark;
   std::map<std::string, void*> symbols;
-#define MARK(name, result, arguments, kind)                \
-  if (std::string(arguments).empty() && #result[0] == 'i') \
+#define MARK(name, result, arguments, kind, lanes, waiting) \
+  if (std::string(arguments).empty() && #result[0] == 'i')  \
     add_symbol(symbols, "softgpu." #name, query<static_cast<int>(Mark::name)>);
 #include "softgpu/abi/marks.def"
 #undef MARK
@@ -116,6 +124,8 @@ std::map<std::string, void*> all_symbols() {
   add_symbol(symbols, "softgpu.barrier_sync", barrier_sync);
   add_symbol(symbols, "softgpu.barrier_sync_unaligned", barrier_sync_unaligned);
   add_symbol(symbols, "softgpu.barrier_arrive", barrier_arrive);
+  add_symbol(symbols, "softgpu.barrier_arrive_unaligned", barrier_arrive_unaligned);
+  add_symbol(symbols, "softgpu.barrier_red_or_unaligned", barrier_red_or_unaligned);
   add_symbol(symbols, "softgpu.barrier_red_and", barrier_red_and);
   add_symbol(symbols, "softgpu.barrier_red_or", barrier_red_or);
   add_symbol(symbols, "softgpu.barrier_red_popc", barrier_red_popc);
@@ -143,6 +153,8 @@ std::map<std::string, void*> all_symbols() {
   add_symbol(symbols, "softgpu.vote_ballot", ballot);
   add_symbol(symbols, "softgpu.match_any_32", match_any_32);
   add_symbol(symbols, "softgpu.match_any_64", match_any_64);
+  add_symbol(symbols, "softgpu.match_all_32", match_all_32);
+  add_symbol(symbols, "softgpu.match_all_64", match_all_64);
   add_symbol(symbols, "softgpu.activemask", activemask);
   add_symbol(symbols, "softgpu.warp_sync", warp_sync);
   add_symbol(symbols, "softgpu.nanosleep", nanosleep);

@@ -13,7 +13,7 @@ namespace {
 
 class DivergenceTest : public testing::Test {
  protected:
-  void analyse(const std::string& body, abi::Shape shape = abi::Shape::rows, unsigned width = 16) {
+  void analyse(const std::string& body, abi::BlockShape shape = abi::BlockShape::rows, unsigned width = 16) {
     const std::string text =
         "declare i32 @softgpu.tid_x() memory(none)\ndeclare i32 @softgpu.ntid_x() memory(none)\ndeclare i32 "
         "@softgpu.ctaid_x() memory(none)\n"
@@ -70,7 +70,7 @@ TEST_F(DivergenceTest, StridesFollowArithmetic) {
 }
 
 TEST_F(DivergenceTest, GeneralBlocksHaveVaryingThreads) {
-  analyse("  %y = add i32 %tx, 1\n  ret void\n", abi::Shape::general);
+  analyse("  %y = add i32 %tx, 1\n  ret void\n", abi::BlockShape::general);
   EXPECT_TRUE(shape("y").is_varying());
 }
 

@@ -13,7 +13,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "softgpu/abi/marks.hpp"
-#include "softgpu/simt/simt.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
+#include "softgpu/jit/pipeline.hpp"
 
 namespace softgpu::simt::test {
 
@@ -105,9 +106,9 @@ class Scheduler {
     for (std::size_t i = 0; i < gangs_.size(); ++i) {
       if (!handles_[i]) continue;
       abi::Gang& gang = gangs_[i];
-      if (gang.reduction == abi::BarrierReduction::all) gang.reduction_out = with_true == arrived;
-      if (gang.reduction == abi::BarrierReduction::any) gang.reduction_out = with_true > 0;
-      if (gang.reduction == abi::BarrierReduction::count) gang.reduction_out = with_true;
+      if (gang.reduction == abi::BarrierReduction::all) gang.result = with_true == arrived;
+      if (gang.reduction == abi::BarrierReduction::any) gang.result = with_true > 0;
+      if (gang.reduction == abi::BarrierReduction::count) gang.result = with_true;
       resume(i);
     }
     return true;
@@ -118,11 +119,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-abi::Shape shape_for(abi::Dim3 block, unsigned width) {
-  if (block.x % width == 0) return abi::Shape::rows;
-  return block.y == 1 && block.z == 1 ? abi::Shape::line : abi::Shape::general;
-}
 
 Ran run(const std::string& ir, const Run& options) {
   llvm::InitializeNativeTarget();
@@ -140,9 +136,19 @@ Ran run(const std::string& ir, const Run& options) {
   }
   module->setDataLayout(target->createDataLayout());
   llvm::Function* kernel = module->getFunction("kernel");
-  const unsigned width = options.width ? options.width : choose_width(*kernel, *target);
-  const Result result = compile(*module, *kernel, "entry", {shape_for(options.block, width), width, target.get()});
-  Ran ran{result.width, result.suspends, false, false, {}};
+  jit::Compilation compilation;
+  compilation.settings.width = options.width;
+  compilation.target = target.get();
+  compilation.context = context.get();
+  compilation.code = std::move(module);
+  compilation.thread = kernel;
+  jit::run(jit::thread_passes(), compilation, "set-target");
+  compilation.shape = jit::shape_of(options.block, compilation.width);
+  jit::run(jit::gang_passes().first(jit::gang_passes().size() - 1), compilation);
+  const unsigned width = compilation.width;
+  const bool suspends = compilation.suspends;
+  module = std::move(compilation.code);
+  Ran ran{width, suspends, false, false, {}};
   llvm::raw_string_ostream(ran.code) << *module;
 
   auto jit = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
@@ -154,7 +160,7 @@ Ran run(const std::string& ir, const Run& options) {
   bind("softgpu_rt_divergent_barrier", &divergent_barrier);
   llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(symbols)));
   llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-  const auto entry = check(jit->lookup("entry"));
+  const auto entry = check(jit->lookup(jit::kEntryName));
 
   std::vector<std::byte> shared(options.shared_bytes + 64);
   abi::Block block;
@@ -166,8 +172,8 @@ Ran run(const std::string& ir, const Run& options) {
     for (block.index.z = 0; block.index.z < options.grid.z; ++block.index.z)
       for (block.index.y = 0; block.index.y < options.grid.y; ++block.index.y)
         for (block.index.x = 0; block.index.x < options.grid.x; ++block.index.x) {
-          if (result.suspends)
-            ran.deadlock |= !Scheduler(entry.toPtr<abi::StartGang>(), block, result.width).run();
+          if (suspends)
+            ran.deadlock |= !Scheduler(entry.toPtr<abi::StartGang>(), block, width).run();
           else
             entry.toPtr<abi::RunBlock>()(&block);
         }

@@ -10,7 +10,7 @@
 namespace softgpu::simt::test {
 
 struct Run {
-  unsigned width = 1;  // 0: what choose_width says
+  unsigned width = 1;  // where the kernel allows it; 0: what suits the target
   abi::Dim3 block{1, 1, 1};
   abi::Dim3 grid{1, 1, 1};
   std::vector<std::uint64_t> params;
@@ -28,8 +28,5 @@ struct Ran {
 // The text of a kernel's body (`define void @kernel() { ... }` and what else it needs); marked functions and runtime
 // calls are declared by the harness. Throws std::runtime_error when the text or the result is invalid.
 Ran run(const std::string& ir, const Run&);
-
-// The block shape softgpu would choose.
-abi::Shape shape_for(abi::Dim3 block, unsigned width);
 
 }  // namespace softgpu::simt::test

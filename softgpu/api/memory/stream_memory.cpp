@@ -1,0 +1,78 @@
+// Streams that wait for values in memory and write them.
+#include "softgpu/runtime/memory/stream_memory.hpp"
+
+#include <vector>
+
+#include "softgpu/api/graphs/graphs.hpp"
+#include "softgpu/api/work/streams.hpp"
+
+namespace softgpu::api {
+namespace {
+
+using runtime::MemoryOperation;
+using Kind = MemoryOperation::Kind;
+
+void perform(const MemoryOperation& operation, CUstream stream, NullStream null) {
+  const auto found = find_stream(stream, null);
+  runtime::check(operation);
+  runtime::enqueue(*found, {operation});
+}
+
+}  // namespace
+
+MemoryOperation operation_of(const CUstreamBatchMemOpParams& request) {
+  const auto& wait = request.waitValue;
+  const auto& write = request.writeValue;
+  switch (request.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return {Kind::wait, wait.address, 4, wait.value, wait.flags};
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return {Kind::wait, wait.address, 8, wait.value64, wait.flags};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return {Kind::write, write.address, 4, write.value, write.flags};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return {Kind::write, write.address, 8, write.value64, write.flags};
+    case CU_STREAM_MEM_OP_BARRIER: return {.kind = Kind::barrier, .flags = request.memoryBarrier.flags};
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no remote writes to flush");
+    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such memory operation");
+  }
+}
+
+namespace {
+
+// All are checked before the first is enqueued.
+void perform(const CUstreamBatchMemOpParams* requests, unsigned count, unsigned flags, CUstream stream,
+             NullStream null) {
+  require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+  require(count == 0 || requests != nullptr, CUDA_ERROR_INVALID_VALUE, "no operations");
+  const auto found = find_stream(stream, null);
+  std::vector<MemoryOperation> operations;
+  for (unsigned i = 0; i < count; ++i) runtime::check(operations.emplace_back(operation_of(requests[i])));
+  runtime::enqueue(*found, std::move(operations));
+}
+
+}  // namespace
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitValue32_v2, _ptsz,
+                              (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+                              [&] { perform({Kind::wait, address, 4, value, flags}, stream, null_stream); })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitValue64_v2, _ptsz,
+                              (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+                              [&] { perform({Kind::wait, address, 8, value, flags}, stream, null_stream); })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWriteValue32_v2, _ptsz,
+                              (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+                              [&] { perform({Kind::write, address, 4, value, flags}, stream, null_stream); })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWriteValue64_v2, _ptsz,
+                              (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+                              [&] { perform({Kind::write, address, 8, value, flags}, stream, null_stream); })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamBatchMemOp_v2, _ptsz,
+                              (CUstream stream, unsigned count, CUstreamBatchMemOpParams* requests, unsigned flags),
+                              [&] { perform(requests, count, flags, stream, null_stream); })
+
+}  // extern "C"

@@ -1,0 +1,288 @@
+// Contexts: primary, created, and the stack of current ones.
+#include "softgpu/runtime/work/context.hpp"
+
+#include "softgpu/api/base/call.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+
+namespace softgpu::api {
+namespace {
+
+namespace stack = runtime::context_stack;
+
+unsigned checked_flags(unsigned flags) {
+  const unsigned schedule = flags & CU_CTX_SCHED_MASK;
+  require((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) == 0 && (schedule & (schedule - 1)) == 0,
+          CUDA_ERROR_INVALID_VALUE, "unknown flags for a context");
+  return flags;
+}
+
+CUcontext create_context(unsigned flags, CUdevice device) {
+  auto& contexts = Driver::get().handles().contexts;
+  auto context = Context::create(Driver::get().device(device), checked_flags(flags), false);
+  const CUcontext handle = contexts.add(context);
+  context->set_handle(handle);
+  stack::push(handle);
+  return handle;
+}
+
+std::shared_ptr<Context> find_context(CUcontext handle) {
+  require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context");
+  auto context = Driver::get().handles().contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
+  return context;
+}
+
+// Null means the current one.
+std::shared_ptr<Context> find_or_current(CUcontext handle) {
+  return handle == nullptr ? runtime::current_context() : find_context(handle);
+}
+
+void require_created(const Context& context) {
+  require(!context.primary(), CUDA_ERROR_INVALID_CONTEXT, "the primary context is released, not destroyed");
+}
+
+void synchronize(Context& context) {
+  runtime::require_no_capture(context);
+  runtime::require_unsafe_calls_allowed();
+  context.wait_idle();
+  runtime::trim_pools();
+  require_healthy(context);
+}
+
+void destroy_context(CUcontext handle) {
+  require_created(*find_context(handle));
+  const auto context = Driver::get().handles().contexts.remove(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "the context is destroyed twice");
+  if (stack::current() == handle) stack::pop();
+  context->destroy(context->error() != CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  return call(__func__, [&] {
+    require_pointer(context);
+    *context = Driver::get().device(device).retain_primary();
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return call(__func__, [&] { Driver::get().device(device).release_primary(); });
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  return call(__func__, [&] { Driver::get().device(device).reset_primary(); });
+}
+CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  return call(__func__, [&] { Driver::get().device(device).set_primary_flags(checked_flags(flags)); });
+}
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  return call(__func__, [&] {
+    require_pointer(flags);
+    require_pointer(active);
+    const runtime::Device& d = Driver::get().device(device);
+    *flags = d.primary_flags();
+    *active = d.primary_active() ? 1 : 0;
+  });
+}
+
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return call(__func__, [&] {
+    require_pointer(context);
+    *context = create_context(flags, device);
+  });
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int affinities, unsigned flags, CUdevice device) {
+  return call(__func__, [&] {
+    require_pointer(context);
+    require(affinities == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "softgpu has no execution affinity");
+    *context = create_context(flags, device);
+  });
+}
+
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned flags, CUdevice device) {
+  return call(__func__, [&] {
+    require_pointer(context);
+    if (parameters != nullptr) {
+      require(parameters->numExecAffinityParams == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+              "softgpu has no execution affinity");
+      require(parameters->cigParams == nullptr, CUDA_ERROR_NOT_SUPPORTED, "softgpu has no CIG contexts");
+    }
+    *context = create_context(flags, device);
+  });
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  return call(__func__, [&] { destroy_context(context); });
+}
+CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  return call(__func__, [&] {
+    find_context(context);
+    stack::push(context);
+  });
+}
+CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  return call(__func__, [&] {
+    const CUcontext top = stack::pop();
+    if (context != nullptr) *context = top;
+  });
+}
+CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  return call(__func__, [&] {
+    if (context != nullptr) find_context(context);
+    stack::set_current(context);
+  });
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  return call(__func__, [&] {
+    require_pointer(context);
+    *context = stack::current();
+  });
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return call(__func__, [&] {
+    require_pointer(device);
+    *device = runtime::current_context()->device().ordinal();
+  });
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  return call(__func__, [&] {
+    require_pointer(device);
+    *device = find_or_current(context)->device().ordinal();
+  });
+}
+
+CUresult cuCtxGetFlags(unsigned* flags) {
+  return call(__func__, [&] {
+    require_pointer(flags);
+    *flags = runtime::current_context()->flags();
+  });
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  return call_in_context(__func__, [&](Context& context) { context.set_flags(checked_flags(flags)); });
+}
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  return call(__func__, [&] {
+    require_pointer(id);
+    // Programs that keep track of contexts ask this all the time: the context is only looked at.
+    const CUcontext asked = context == nullptr ? stack::current() : context;
+    const bool found = Driver::get().handles().contexts.peek(asked, [&](const Context& known) { *id = known.id(); });
+    if (!found) find_or_current(context);  // says why not
+  });
+}
+
+CUresult cuCtxSynchronize() {
+  return call_in_context(__func__, [](Context& context) { synchronize(context); });
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  return call(__func__, [&] {
+    const auto found = find_or_current(context);
+    require_healthy(*found);
+    synchronize(*found);
+  });
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  return call_in_context(__func__, [&](Context& context) { context.set_limit(limit, value); });
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  return call_in_context(__func__, [&](const Context& context) {
+    require_pointer(value);
+    *value = context.limit(limit);
+  });
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  return call_in_context(__func__, [&](const Context& context) {
+    require_pointer(config);
+    *config = context.cache_config();
+  });
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  return call_in_context(__func__, [&](Context& context) {
+    require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL, CUDA_ERROR_INVALID_VALUE,
+            "no such cache configuration");
+    context.set_cache_config(config);
+  });
+}
+
+// Shared memory has no banks here; the setting has had no effect on GPUs since 5.0 either.
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
+  return call_in_context(__func__, [&](const Context&) {
+    require_pointer(config);
+    *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+  });
+}
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+  return call_in_context(__func__, [&](const Context&) {
+    require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE && config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
+            CUDA_ERROR_INVALID_VALUE, "no such shared memory configuration");
+  });
+}
+
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
+  return call(__func__, [&] {
+    require_pointer(version);
+    find_or_current(context);
+    *version = 3020;  // of the context's interface, as the driver counts it
+  });
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return call_in_context(__func__, [&](const Context&) {
+    if (least != nullptr) *least = runtime::kLeastPriority;
+    if (greatest != nullptr) *greatest = runtime::kGreatestPriority;
+  });
+}
+
+CUresult cuCtxResetPersistingL2Cache() {
+  return call_in_context(__func__, [](const Context&) {});
+}
+
+// Kernels have access all the time; enabling it twice is an error all the same.
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  return call_in_context(__func__, [&](Context& context) {
+    require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+    const auto other = find_context(peer);
+    require(&other->device() != &context.device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "a device is not its own peer");
+    require(context.enable_peer(other->id()), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "access is enabled already");
+  });
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  return call_in_context(__func__, [&](Context& context) {
+    require(context.disable_peer(find_context(peer)->id()), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+            "access is not enabled");
+  });
+}
+
+}  // extern "C"

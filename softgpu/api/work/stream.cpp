@@ -1,0 +1,165 @@
+// Streams.
+#include "softgpu/api/work/streams.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/launch.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/event.hpp"
+
+namespace softgpu::api {
+namespace {
+
+using runtime::Stream;
+using runtime::StreamKind;
+
+CUstream create_stream(Context& context, unsigned flags, int priority) {
+  require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
+          "unknown flags for a stream");
+  const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
+  return Driver::get().handles().streams.add(
+      std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
+}
+
+}  // namespace
+
+std::shared_ptr<Stream> find_stream(CUstream handle, NullStream null) {
+  if (handle == nullptr) handle = null == NullStream::legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+  std::shared_ptr<Stream> stream;
+  if (handle == CU_STREAM_LEGACY)
+    stream = runtime::current_context()->shared_legacy_stream();
+  else if (handle == CU_STREAM_PER_THREAD)
+    stream = runtime::current_context()->per_thread_stream();
+  else
+    stream = find(Driver::get().handles().streams, handle, "not a stream, or one that was destroyed");
+  require_healthy(stream->context());
+  return stream;
+}
+
+}  // namespace softgpu::api
+
+using namespace softgpu::api;
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return call_in_context(__func__, [&](Context& context) {
+    require_pointer(stream);
+    *stream = create_stream(context, flags, 0);
+  });
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return call_in_context(__func__, [&](Context& context) {
+    require_pointer(stream);
+    *stream = create_stream(context, flags, priority);
+  });
+}
+
+// What it still has to do goes on.
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return call(__func__, [&] {
+    require(stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD,
+            CUDA_ERROR_INVALID_HANDLE, "a default stream can't be destroyed");
+    const auto removed = Driver::get().handles().streams.remove(stream);
+    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    require_healthy(removed->context());
+  });
+}
+CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetPriority, _ptsz, (CUstream stream, int* priority), [&] {
+  require_pointer(priority);
+  *priority = find_stream(stream, null_stream)->priority();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned* flags), [&] {
+  require_pointer(flags);
+  const bool apart = find_stream(stream, null_stream)->kind() == StreamKind::non_blocking;
+  *flags = apart ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long* id), [&] {
+  require_pointer(id);
+  *id = find_stream(stream, null_stream)->id();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext* context), [&] {
+  require_pointer(context);
+  *context = find_stream(stream, null_stream)->context().handle();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext* context, CUgreenCtx* green), [&] {
+  require_pointer(context);
+  *context = find_stream(stream, null_stream)->context().handle();
+  if (green != nullptr) *green = nullptr;
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice* device), [&] {
+  require_pointer(device);
+  *device = find_stream(stream, null_stream)->context().device().ordinal();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamQuery, _ptsz, (CUstream stream), [&] {
+  const auto found = find_stream(stream, null_stream);
+  found->require_uncaptured();
+  runtime::require_unsafe_calls_allowed();
+  if (!found->idle()) return CUDA_ERROR_NOT_READY;
+  return found->context().error();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&] {
+  const auto found = find_stream(stream, null_stream);
+  found->require_uncaptured();
+  runtime::require_unsafe_calls_allowed();
+  found->wait_idle();
+  runtime::trim_pools();
+  return found->context().error();
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), [&] {
+  require((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  const auto found = find_stream(stream, null_stream);
+  const auto awaited = find(Driver::get().handles().events, event, "not an event, or one that was destroyed");
+  if (found->is_captured() && flags == CU_EVENT_WAIT_EXTERNAL)
+    runtime::capture_work(*found, runtime::WaitWork{awaited, event});
+  else
+    awaited->make_wait(*found);
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data), [&] {
+  require_pointer(reinterpret_cast<void*>(function), "no function");
+  const auto found = find_stream(stream, null_stream);
+  runtime::launch_host_function(*found, function, data);
+})
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,
+                              (CUstream stream, CUstreamCallback function, void* data, unsigned flags), [&] {
+                                require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+                                require_pointer(reinterpret_cast<void*>(function), "no function");
+                                const auto found = find_stream(stream, null_stream);
+                                const auto op = runtime::make_host_function_op(
+                                    found->context().shared_from_this(),
+                                    [=](CUresult error) { function(stream, error, data); },
+                                    runtime::AfterError::called);
+                                found->enqueue(*op);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetAttribute, _ptsz,
+                              (CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value), [&] {
+                                require_pointer(value);
+                                *value = find_stream(stream, null_stream)->attributes().get(attribute);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSetAttribute, _ptsz,
+                              (CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue* value), [&] {
+                                require_pointer(value, "no value");
+                                find_stream(stream, null_stream)->attributes().set(attribute, *value);
+                              })
+
+SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamCopyAttributes, _ptsz, (CUstream target, CUstream source), [&] {
+  const auto to = find_stream(target, null_stream), from = find_stream(source, null_stream);
+  to->attributes().copy_from(from->attributes());
+})
+
+}  // extern "C"

@@ -1,0 +1,27 @@
+// The last passes: from optimised IR to object code.
+#pragma once
+
+#include <string>
+
+#include "softgpu/ptx/ast.hpp"
+
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace softgpu::jit {
+
+// Gives the module's variables names that no function has.
+void name_variables(llvm::Module&, const ptx::Module& source);
+
+// Atomic operations on shared memory: all threads of a block run on one thread of the host.
+void drop_locks(llvm::Module&);
+
+// Large frames touch each of their pages in order, so that none steps over the guard page below the stack.
+void probe_stacks(llvm::Module&);
+
+// Relocatable object code.
+std::string generate(llvm::Module&, llvm::TargetMachine&);
+
+}  // namespace softgpu::jit

@@ -1,0 +1,161 @@
+#include "softgpu/jit/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <stdexcept>
+
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "softgpu/jit/code_generation.hpp"
+#include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/passes.hpp"
+#include "softgpu/lower/lower.hpp"
+#include "softgpu/simt/gang_code.hpp"
+#include "softgpu/simt/scalar_code.hpp"
+#include "softgpu/simt/spin_loops.hpp"
+#include "softgpu/simt/thread_function.hpp"
+
+namespace softgpu::jit {
+namespace {
+
+void lower(Compilation& c) {
+  c.code = lower::lower_kernel(*c.context, *c.source, *c.kernel);
+  c.thread = c.code->getFunction(c.kernel->name);
+  if (!c.thread) throw std::runtime_error("lowering made no function " + c.kernel->name);
+}
+
+void set_target(Compilation& c) {
+  c.code->setTargetTriple(c.target->getTargetTriple().str());
+  c.code->setDataLayout(c.target->createDataLayout());
+}
+
+void choose_width(Compilation& c) {
+  c.width = simt::gang_width(simt::width_facts(*c.thread, c.spins), c.settings.width, *c.target);
+}
+
+// Where lanes may have to wait for each other the gang is a single thread after all.
+void analyse(Compilation& c) {
+  if (c.width > 1) {
+    c.divergence = std::make_unique<simt::Divergence>(*c.thread, c.shape, c.width);
+    c.layout = std::make_unique<simt::Layout>(*c.thread, *c.divergence, simt::suspending_blocks(*c.thread, c.width));
+    if (!simt::meets_together(*c.thread, *c.divergence, *c.layout)) c.width = 1;
+  }
+  if (c.width == 1) c.shape = abi::BlockShape::rows;
+  c.suspends = !simt::suspending_blocks(*c.thread, c.width).empty();
+}
+
+void make_gangs(Compilation& c) {
+  c.gangs =
+      c.width == 1 ? simt::keep_single(*c.thread) : simt::widen(*c.thread, *c.divergence, *c.layout, c.shape, c.width);
+  c.layout.reset();
+  c.divergence.reset();
+}
+
+void make_entry(Compilation& c) {
+  if (c.suspends)
+    simt::make_start_gang(c.gangs, c.shape, c.width, kEntryName);
+  else
+    simt::make_run_block(c.gangs, c.shape, c.width, kEntryName);
+  c.thread->eraseFromParent();
+  c.thread = nullptr;
+}
+
+constexpr std::array kThreadPasses = {
+    Pass{"lower", "LLVM IR of one thread; other threads and the launch are calls of marked functions", lower},
+    Pass{"set-target", "the module knows the CPU", set_target},
+    Pass{"inline", "no function but the kernel and recursive ones",
+         [](Compilation& c) { simt::inline_functions(*c.code, *c.target); }},
+    Pass{"replace-exits", "threads end in one way: they return",
+         [](Compilation& c) { simt::replace_exits(*c.thread); }},
+    Pass{"optimise-thread", "optimised scalar code",
+         [](Compilation& c) { simt::optimise_thread(*c.thread, *c.target); }},
+    Pass{"thread-functions", "recursive functions get the thread they run for as a parameter",
+         [](Compilation& c) { simt::add_thread_parameters(*c.thread); }},
+    Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
+         [](Compilation& c) { c.spins = simt::mark_spin_loops(*c.thread); }},
+    Pass{"choose-width", "how many threads a gang may have", choose_width},
+};
+
+constexpr std::array kGangPasses = {
+    Pass{"simplify-control-flow", "branches only, reducible, one return; values are scalars",
+         [](Compilation& c) { simt::simplify_control_flow(*c.thread, *c.target); }},
+    Pass{"close-loops", "loops simplified and closed", [](Compilation& c) { simt::close_loops(*c.thread, *c.target); }},
+    Pass{"analyse", "how lanes differ, in which order they run blocks, and whether they may run in step", analyse},
+    Pass{"make-gangs", "functions that run a gang", make_gangs},
+    Pass{"tidy-gangs", "values of gangs in registers", [](Compilation& c) { simt::tidy(c.gangs, *c.target); }},
+    Pass{"make-entry", "one exported function; gangs that wait are coroutines", make_entry},
+    Pass{"split-coroutines", "coroutines are functions and frames",
+         [](Compilation& c) {
+           if (c.suspends) simt::split_coroutines(*c.code, *c.target);
+         }},
+    Pass{"optimise-gangs", "optimised code", [](Compilation& c) { simt::optimise_gangs(*c.code, *c.target); }},
+    Pass{"name-variables", "module variables have names that nothing else has",
+         [](Compilation& c) {
+           if (c.source) name_variables(*c.code, *c.source);
+         }},
+    Pass{"drop-locks", "what only threads of one block see is updated without locks",
+         [](Compilation& c) { drop_locks(*c.code); }},
+    Pass{"probe-stacks", "large frames touch their pages in order, and so the guard below the stack",
+         [](Compilation& c) {
+           probe_stacks(*c.code);
+           c.stack_bytes = simt::stack_bytes(*c.code);
+         }},
+    Pass{"generate", "object code", [](Compilation& c) { c.object = generate(*c.code, *c.target); }},
+};
+
+void check(const Compilation& c, std::string_view pass) {
+  std::string problem;
+  llvm::raw_string_ostream out(problem);
+  if (llvm::verifyModule(*c.code, &out))
+    throw std::runtime_error("internal error: invalid code behind pass " + std::string(pass) + ": " + problem);
+}
+
+void dump(const Compilation& c, std::string_view pass) {
+  const auto& wanted = c.settings.dump;
+  if (std::find(wanted.begin(), wanted.end(), pass) == wanted.end()) return;
+  llvm::errs() << "; " << (c.kernel ? c.kernel->name : c.code->getName().str()) << " behind " << pass << '\n'
+               << *c.code;
+}
+
+}  // namespace
+
+std::span<const Pass> thread_passes() { return kThreadPasses; }
+std::span<const Pass> gang_passes() { return kGangPasses; }
+
+bool is_pass(std::string_view name) {
+  const auto has = [&](std::span<const Pass> passes) {
+    return std::any_of(passes.begin(), passes.end(), [&](const Pass& pass) { return pass.name == name; });
+  };
+  return has(kThreadPasses) || has(kGangPasses);
+}
+
+std::string names_of_passes() {
+  std::string names;
+  for (std::span<const Pass> passes : {thread_passes(), gang_passes()})
+    for (const Pass& pass : passes) names.append(names.empty() ? "" : ", ").append(pass.name);
+  return names;
+}
+
+void run(std::span<const Pass> passes, Compilation& c, std::string_view from) {
+  using Clock = std::chrono::steady_clock;
+  bool started = from.empty();
+  for (const Pass& pass : passes) {
+    started |= pass.name == from;
+    if (!started) continue;
+    const Clock::time_point begin = Clock::now();
+    pass.run(c);
+    const std::chrono::duration<double, std::milli> taken = Clock::now() - begin;
+    if (c.settings.time_passes)
+      llvm::errs() << "softgpu: "
+                   << llvm::format("%9.3f ms  %7u instructions  ", taken.count(), c.code->getInstructionCount())
+                   << pass.name << (c.kernel ? " of " + c.kernel->name : "") << '\n';
+    check(c, pass.name);
+    dump(c, pass.name);
+  }
+}
+
+}  // namespace softgpu::jit

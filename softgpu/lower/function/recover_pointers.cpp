@@ -1,0 +1,131 @@
+#include "softgpu/lower/function/recover_pointers.hpp"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include "softgpu/lower/values/types.hpp"
+
+namespace softgpu::lower {
+namespace {
+
+using llvm::Value;
+
+class Recovery {
+ public:
+  explicit Recovery(llvm::Function& function) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::isa<llvm::PtrToIntInst>(instruction)) add(&instruction);
+      for (Value* operand : instruction.operands())
+        if (llvm::isa<llvm::Constant>(operand) && starts_at_object(operand) && moves_address(instruction, operand))
+          add(&instruction);
+    }
+    while (!pending_.empty()) {
+      Value* address = pending_.pop_back_val();
+      for (llvm::User* user : address->users())
+        if (moves_address(*user, address)) add(user);
+    }
+  }
+
+  // The pointer that `address` was computed from, moved by the same distance; null when there is none.
+  Value* pointer(Value* address) { return starts_at_object(address) ? build(address) : nullptr; }
+
+ private:
+  void add(Value* address) {
+    if (derived_.insert(address).second) pending_.push_back(address);
+  }
+
+  // Constant expressions are addresses of module variables, possibly with an offset.
+  bool starts_at_object(Value* address) const {
+    auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address);
+    if (!constant) return derived_.contains(address);
+    if (constant->getOpcode() == llvm::Instruction::Add)
+      constant = llvm::dyn_cast<llvm::ConstantExpr>(constant->getOperand(0));
+    return constant && constant->getOpcode() == llvm::Instruction::PtrToInt;
+  }
+
+  // Whether a user of an address gives an address within the same object.
+  bool moves_address(llvm::User& user, Value* address) const {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(&user);
+    if (!instruction) return false;
+    switch (instruction->getOpcode()) {
+      case llvm::Instruction::Add:
+      case llvm::Instruction::PHI: return true;
+      // A difference of two addresses is a distance.
+      case llvm::Instruction::Sub: return user.getOperand(0) == address && !starts_at_object(user.getOperand(1));
+      case llvm::Instruction::Select: return user.getOperand(0) != address;
+      default: return false;
+    }
+  }
+
+  Value* build(Value* address) {
+    if (Value* done = built_.lookup(address)) return done;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(address)) return build(*phi);
+    auto& operation = llvm::cast<llvm::Operator>(*address);
+    if (operation.getOpcode() == llvm::Instruction::PtrToInt) return operation.getOperand(0);
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address)) return build(*constant);
+    return built_[address] = build(llvm::cast<llvm::Instruction>(*address));
+  }
+
+  Value* build(llvm::ConstantExpr& sum) {
+    auto* variable = llvm::cast<llvm::Constant>(build(sum.getOperand(0)));
+    return llvm::ConstantExpr::getGetElementPtr(llvm::Type::getInt8Ty(sum.getContext()), variable, sum.getOperand(1));
+  }
+
+  Value* build(llvm::Instruction& operation) {
+    Builder ir(&operation);
+    Value* left = operation.getOperand(0);
+    Value* right = operation.getOperand(1);
+    switch (operation.getOpcode()) {
+      case llvm::Instruction::Select:
+        return ir.CreateSelect(left, as_pointer(ir, right), as_pointer(ir, operation.getOperand(2)));
+      case llvm::Instruction::Sub: return ir.CreateGEP(ir.getInt8Ty(), build(left), ir.CreateNeg(right));
+      default: break;
+    }
+    if (!starts_at_object(left)) std::swap(left, right);
+    return ir.CreateGEP(ir.getInt8Ty(), build(left), right);
+  }
+
+  Value* build(llvm::PHINode& phi) {
+    auto* result = llvm::PHINode::Create(llvm::PointerType::getUnqual(phi.getContext()), phi.getNumIncomingValues(),
+                                         phi.getName(), phi.getIterator());
+    built_[&phi] = result;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      llvm::BasicBlock* from = phi.getIncomingBlock(i);
+      const int known = result->getBasicBlockIndex(from);  // a block may come in by several edges, with one value
+      Builder at_edge(from->getTerminator());
+      result->addIncoming(known >= 0 ? result->getIncomingValue(static_cast<unsigned>(known))
+                                     : as_pointer(at_edge, phi.getIncomingValue(i)),
+                          from);
+    }
+    return result;
+  }
+
+  Value* as_pointer(Builder& ir, Value* address) {
+    return starts_at_object(address) ? build(address) : ir.CreateIntToPtr(address, ir.getPtrTy());
+  }
+
+  llvm::DenseSet<Value*> derived_;
+  llvm::SmallVector<Value*, 32> pending_;
+  llvm::DenseMap<Value*, Value*> built_;
+};
+
+}  // namespace
+
+void recover_pointers(llvm::Function& function) {
+  llvm::SmallVector<llvm::IntToPtrInst*, 32> casts;
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    if (auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction)) casts.push_back(cast);
+  Recovery recovery(function);
+  llvm::SmallVector<llvm::WeakTrackingVH, 32> replaced;
+  for (llvm::IntToPtrInst* cast : casts) {
+    if (Value* pointer = recovery.pointer(cast->getOperand(0))) {
+      cast->replaceAllUsesWith(pointer);
+      replaced.push_back(cast);
+    }
+  }
+  llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);
+}
+
+}  // namespace softgpu::lower

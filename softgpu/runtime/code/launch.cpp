@@ -1,0 +1,248 @@
+#include "softgpu/runtime/code/launch.hpp"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/cluster.hpp"
+#include "softgpu/runtime/code/module.hpp"
+#include "softgpu/runtime/code/occupancy.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/waiting.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+class KernelOp final : public Op {
+ public:
+  KernelOp(std::shared_ptr<Context> context, std::shared_ptr<Module> module, exec::GridLaunch grid)
+      : context_(std::move(context)), module_(std::move(module)), grid_(std::move(grid)) {}
+
+ protected:
+  void run() override {
+    if (context_->error() != CUDA_SUCCESS) {
+      complete(exec::Outcome::cancelled);
+      return;
+    }
+    grid_.cancel = context_->cancel_flag();
+    grid_.on_done = [op = OpRef(this), this](exec::Outcome outcome) {
+      const InsidePool inside;
+      complete(outcome);
+    };
+    Driver::get().pool().submit(std::move(grid_));
+  }
+
+ private:
+  void complete(exec::Outcome outcome) {
+    context_->record_outcome(outcome);
+    module_.reset();
+    context_.reset();
+    finish();
+  }
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Module> module_;
+  exec::GridLaunch grid_;
+};
+
+class HostFunctionOp final : public Op {
+ public:
+  HostFunctionOp(std::shared_ptr<Context> context, std::function<void(CUresult)> function, AfterError after_error)
+      : context_(std::move(context)), function_(std::move(function)), after_error_(after_error) {}
+
+ protected:
+  void run() override {
+    Driver::get().host_functions().post([op = OpRef(this), this] {
+      const CUresult error = context_->error();
+      if (error == CUDA_SUCCESS || after_error_ == AfterError::called) function_(error);
+      context_.reset();
+      finish();
+    });
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  const std::function<void(CUresult)> function_;
+  const AfterError after_error_;
+};
+
+[[noreturn]] void refuse(const Function& function, const std::string& why) {
+  throw Failure(CUDA_ERROR_INVALID_VALUE, "kernel '" + function.facts().name + "': " + why);
+}
+
+void check_extent(const Function& function, const char* what, abi::Dim3 dim, const int (&limits)[3]) {
+  const std::uint32_t extents[3] = {dim.x, dim.y, dim.z};
+  for (int i = 0; i < 3; ++i)
+    if (extents[i] == 0 || extents[i] > static_cast<std::uint32_t>(limits[i]))
+      refuse(function, std::string("the ") + what + " is " + text(dim) + "; it can be from (1, 1, 1) to " +
+                           text({static_cast<std::uint32_t>(limits[0]), static_cast<std::uint32_t>(limits[1]),
+                                 static_cast<std::uint32_t>(limits[2])}));
+}
+
+void check_extents(const Function& function, const LaunchRequest& request, const abi::Dim3& grid) {
+  const jit::KernelFacts& facts = function.facts();
+  check_extent(function, "grid", grid, kMaxGridDim);
+  check_extent(function, "block", request.block, kMaxBlockDim);
+  const std::uint64_t threads = std::uint64_t{request.block.x} * request.block.y * request.block.z;
+  if (threads > facts.max_threads_per_block)
+    refuse(function, "the block has " + std::to_string(threads) + " threads; the kernel can have " +
+                         std::to_string(facts.max_threads_per_block));
+  const auto& required = facts.required_threads;
+  if (required[0] != 0 &&
+      (required[0] != request.block.x || required[1] != request.block.y || required[2] != request.block.z))
+    refuse(function, "the block is " + text(request.block) + "; the kernel was compiled for blocks of " +
+                         text({required[0], required[1], required[2]}));
+  const int shared = max_dynamic_shared(facts, function.settings());
+  if (request.dynamic_shared_bytes > static_cast<unsigned>(shared))
+    refuse(function, std::to_string(request.dynamic_shared_bytes) + " bytes of dynamic shared memory; it can have " +
+                         std::to_string(shared) + " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+}
+
+Cluster checked_cluster(const Function& function, const Device& device, const abi::Dim3& grid,
+                        const std::optional<abi::Dim3>& requested) {
+  const Cluster cluster = cluster_of(function.facts(), function.settings(), grid, requested);
+  require(blocks_of(cluster.size) == 1 || device.profile().has_clusters(), CUDA_ERROR_NOT_SUPPORTED,
+          "devices have clusters from compute capability 9.0 on");
+  require(blocks_of(cluster.size) <= abi::kMaxClusterBlocks, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+          "a cluster of more blocks than there can be");
+  return cluster;
+}
+
+// All blocks of a cooperative grid have to fit onto the device at once.
+void check_cooperative(const Function& function, const Module& module, const LaunchRequest& request,
+                       const abi::Dim3& grid) {
+  const Device& device = module.context().device();
+  const OccupancyKernel kernel{function.facts(), max_dynamic_shared(function.facts(), function.settings())};
+  const auto threads = static_cast<int>(request.block.x * request.block.y * request.block.z);
+  const auto held =
+      static_cast<std::uint64_t>(device.multiprocessors()) *
+      static_cast<unsigned>(max_active_blocks(device.profile(), kernel, threads, request.dynamic_shared_bytes));
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  if (blocks > held)
+    throw Failure(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                  "kernel '" + function.facts().name + "': " + std::to_string(blocks) +
+                      " blocks that work together; the device holds " + std::to_string(held) + " at once");
+}
+
+std::vector<std::byte> copy_from_buffer(const Function& function, void** extra) {
+  const void* buffer = nullptr;
+  std::size_t size = 0;
+  for (std::size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = extra[i + 1];
+    else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      size = *static_cast<const std::size_t*>(extra[i + 1]);
+    else
+      refuse(function, "unknown entry in the launch's extra parameters");
+  }
+  const std::size_t wanted = function.facts().param_bytes;
+  if (wanted != 0 && (buffer == nullptr || size < wanted))
+    refuse(function,
+           "the parameter buffer has " + std::to_string(size) + " bytes; the kernel takes " + std::to_string(wanted));
+  std::vector<std::byte> arguments(wanted);
+  if (wanted != 0) std::memcpy(arguments.data(), buffer, wanted);
+  return arguments;
+}
+
+std::vector<std::byte> copy_arguments(const Function& function, const LaunchRequest& request) {
+  if (request.parameters != nullptr && request.extra != nullptr)
+    refuse(function, "both parameters and a parameter buffer");
+  if (request.extra != nullptr) return copy_from_buffer(function, request.extra);
+  const jit::KernelFacts& facts = function.facts();
+  if (!facts.params.empty() && request.parameters == nullptr)
+    refuse(function, "the kernel takes parameters, none were given");
+  std::vector<std::byte> arguments(facts.param_bytes);
+  for (std::size_t i = 0; i < facts.params.size(); ++i) {
+    if (request.parameters[i] == nullptr) refuse(function, "parameter " + std::to_string(i) + " is a null pointer");
+    std::memcpy(arguments.data() + facts.params[i].offset, request.parameters[i], facts.params[i].size);
+  }
+  return arguments;
+}
+
+struct Blocks {
+  abi::Dim3 grid;
+  Cluster cluster;
+};
+
+Blocks blocks_for(const Function& function, const Module& module, const LaunchRequest& request) {
+  const abi::Dim3 grid = grid_in_blocks(function.facts(), request.grid);
+  return {grid, checked_cluster(function, module.context().device(), grid, request.cluster)};
+}
+
+struct CheckedLaunch {
+  std::shared_ptr<Module> module;  // the kernel's, for the time of its use
+  Blocks blocks;
+};
+
+CheckedLaunch check(const Function& function, const LaunchRequest& request) {
+  CheckedLaunch launch{.module = function.module(), .blocks = {}};
+  require(launch.module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
+  check_extents(function, request, grid_in_blocks(function.facts(), request.grid));
+  launch.blocks = blocks_for(function, *launch.module, request);
+  if (request.cooperative) check_cooperative(function, *launch.module, request, launch.blocks.grid);
+  return launch;
+}
+
+OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+              const Blocks& blocks, std::vector<std::byte> arguments, const void* queue) {
+  exec::GridLaunch grid{.code = function.code(*module, request.block),
+                        .grid = blocks.grid,
+                        .block = request.block,
+                        .cluster = blocks.cluster.size,
+                        .explicit_cluster = blocks.cluster.is_explicit,
+                        .params = std::move(arguments),
+                        .static_shared_bytes = function.facts().static_shared_bytes,
+                        .dynamic_shared_bytes = request.dynamic_shared_bytes,
+                        .shared_alignment = function.facts().shared_alignment,
+                        .kernel_name = function.facts().name,
+                        .priority = request.priority,
+                        .cooperative = request.cooperative,
+                        .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
+                        .queue = queue};
+  return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
+}
+
+}  // namespace
+
+KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request) {
+  KernelWork work{.function = function,
+                  .module = check(*function, request).module,
+                  .request = request,
+                  .arguments = copy_arguments(*function, request),
+                  .attributes = {request.attributes.begin(), request.attributes.end()}};
+  function->code(*work.module, request.block);  // compiled here, so that launches need not
+  work.request.parameters = work.request.extra = nullptr;
+  work.request.attributes = {};
+  return work;
+}
+
+OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+              std::vector<std::byte> arguments, const void* queue) {
+  return make_op(function, module, request, blocks_for(function, *module, request), std::move(arguments), queue);
+}
+
+void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {
+  const auto [module, blocks] = check(*function, request);
+  require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
+          "the kernel and the stream are of different contexts");
+  if (stream.is_captured()) return capture_work(stream, make_kernel_work(function, request));
+  const OpRef op = make_op(*function, module, request, blocks, copy_arguments(*function, request), &stream);
+  stream.enqueue(*op);
+}
+
+void launch_host_function(Stream& stream, CUhostFn function, void* data) {
+  const HostWork work{function, data};
+  if (stream.is_captured()) return capture_work(stream, work);
+  const OpRef op = make_op(work, stream.place(), Priority::of_stream);
+  stream.enqueue(*op);
+}
+
+OpRef make_host_function_op(std::shared_ptr<Context> context, std::function<void(CUresult)> function,
+                            AfterError after_error) {
+  return OpRef(new HostFunctionOp(std::move(context), std::move(function), after_error));
+}
+
+}  // namespace softgpu::runtime

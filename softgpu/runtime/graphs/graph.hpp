@@ -1,0 +1,116 @@
+// A graph of work, put together node by node or captured from streams: CUgraph.
+//
+// As CUDA says, a graph is for one thread at a time; a capture that several threads contribute to takes care of that.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "softgpu/runtime/graphs/graph_node.hpp"
+#include "softgpu/runtime/graphs/user_object.hpp"
+
+namespace softgpu::runtime {
+
+class GraphNode;
+
+struct GraphEdge {
+  GraphNode* node = nullptr;
+  CUgraphEdgeData data{};
+};
+
+// What a node that is to be made comes after.
+struct Dependency {
+  std::shared_ptr<GraphNode> node;
+  CUgraphEdgeData data{};
+};
+
+class GraphNode {
+ public:
+  GraphNode(Graph& graph, std::shared_ptr<const NodeWork> work);
+
+  Graph& graph() const { return graph_; }
+  std::uint64_t id() const { return id_; }
+  // The node that it was cloned from; its own id if it was not.
+  std::uint64_t original() const { return original_; }
+  CUgraphNode handle() const { return handle_; }
+
+  const NodeWork& work() const { return *work_; }
+  CUgraphNodeType type() const { return type_of(*work_); }
+  // Throws CUDA_ERROR_INVALID_VALUE when it would be another type of node.
+  void set_work(NodeWork work);
+  void share_work(const GraphNode& other) { work_ = other.work_; }
+
+  const std::vector<GraphEdge>& dependencies() const { return dependencies_; }
+  const std::vector<GraphEdge>& dependents() const { return dependents_; }
+
+  // For what the program was given pointers to: valid until it asks again, or the node goes.
+  void keep(std::shared_ptr<const void> given) { given_ = std::move(given); }
+
+ private:
+  friend class Graph;
+  Graph& graph_;
+  const std::uint64_t id_;
+  std::uint64_t original_;
+  CUgraphNode handle_ = nullptr;
+  std::shared_ptr<const NodeWork> work_;  // clones share it
+  std::vector<GraphEdge> dependencies_, dependents_;
+  std::shared_ptr<const void> given_;
+};
+
+class Graph : public std::enable_shared_from_this<Graph> {
+ public:
+  // Programs see graphs and nodes by handles; a graph inside the driver needs none.
+  enum class Handles { none, made };
+
+  static std::shared_ptr<Graph> create(Handles handles = Handles::made);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  // All throw CUDA_ERROR_INVALID_VALUE for nodes of other graphs, edges that are there already or are not, and for what
+  // graphs with memory nodes do not allow.
+  std::shared_ptr<GraphNode> add(NodeWork work, std::span<const Dependency> dependencies);
+  void connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
+  void disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
+  void remove(GraphNode& node);
+  // With all its child graphs. Nodes know which they were cloned from.
+  std::shared_ptr<Graph> clone(Handles handles = Handles::made) const;
+
+  const std::vector<std::shared_ptr<GraphNode>>& nodes() const { return nodes_; }
+  std::shared_ptr<GraphNode> find_clone(const GraphNode& original) const;  // null when there is none
+  // Each after all that it depends on. Throws CUDA_ERROR_INVALID_VALUE when there is a cycle.
+  std::vector<GraphNode*> in_order() const;
+  bool has_memory_nodes() const;
+
+  UserObjects& user_objects() { return user_objects_; }
+  const UserObjects& user_objects() const { return user_objects_; }
+
+  CUgraph handle() const { return handle_; }
+  // The handles of the graph, its nodes and its child graphs become invalid.
+  void drop_handles();
+  // A child graph that was not cloned but moved belongs to its node from then on.
+  bool is_child() const { return is_child_; }
+  void make_child() { is_child_ = true; }
+
+ private:
+  Graph() = default;
+  void make_handle(const std::shared_ptr<GraphNode>& node) const;
+
+  CUgraph handle_ = nullptr;
+  bool is_child_ = false;
+  std::vector<std::shared_ptr<GraphNode>> nodes_;  // in the order in which they were added
+  UserObjects user_objects_;
+};
+
+// Work that frees a graph's memory, for a node of `graph`. Throws CUDA_ERROR_INVALID_VALUE when the address is not that
+// of such memory, or another node frees it.
+FreeWork make_free_work(CUdeviceptr address, const Graph& graph);
+
+// Writes the graph in Graphviz's language. Throws CUDA_ERROR_OPERATING_SYSTEM when the file can't be written.
+void write_dot(const Graph& graph, const char* path, unsigned flags);
+
+}  // namespace softgpu::runtime

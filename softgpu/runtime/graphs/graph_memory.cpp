@@ -1,0 +1,178 @@
+#include "softgpu/runtime/graphs/graph_memory.hpp"
+
+#include <algorithm>
+
+#include "softgpu/memory/pages.hpp"
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/stream.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+CUmemPoolProps checked(CUmemPoolProps properties) {
+  properties.location = pool_location(properties.location, properties.allocType);
+  require(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE,
+          "graphs allocate memory of a device");
+  require(properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_INVALID_VALUE,
+          "a graph's memory can't be shared with other processes");
+  return properties;
+}
+
+bool is_managed(const CUmemPoolProps& properties) { return properties.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED; }
+
+}  // namespace
+
+GraphAllocation::GraphAllocation(const CUmemPoolProps& properties, std::span<const CUmemAccessDesc> accesses,
+                                 std::size_t bytes)
+    : properties_(properties),
+      accesses_(accesses.begin(), accesses.end()),
+      bytes_(bytes),
+      heap_(is_managed(properties) ? Driver::get().host_heap() : Driver::get().device(properties.location.id).heap()),
+      base_(Driver::get().address_space().map(bytes)) {
+  Driver::get().allocations().insert({.base = base_,
+                                      .size = bytes,
+                                      .kind = is_managed(properties) ? memory::Kind::managed : memory::Kind::device,
+                                      .device = properties.location.id,
+                                      .freed_by = memory::FreedBy::graph});
+}
+
+GraphAllocation::~GraphAllocation() {
+  if (is_managed(properties_)) Driver::get().managed_pages().forget(base_, bytes_);
+  Driver::get().allocations().erase(base_);
+  Driver::get().address_space().unmap(base_, bytes_);
+}
+
+CUdeviceptr GraphAllocation::address() const { return to_device(base_); }
+
+std::shared_ptr<GraphAllocation> GraphMemory::reserve(const CUmemPoolProps& properties,
+                                                      std::span<const CUmemAccessDesc> accesses, std::size_t bytes) {
+  for (const CUmemAccessDesc& access : accesses) {
+    require(access.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE,
+            "access is given to devices");
+    Driver::get().device(access.location.id);
+  }
+  auto allocation = std::make_shared<GraphAllocation>(checked(properties), accesses, std::max<std::size_t>(bytes, 1));
+  const std::scoped_lock lock(mutex_);
+  allocations_[allocation->address()] = allocation;
+  return allocation;
+}
+
+std::shared_ptr<GraphAllocation> GraphMemory::find(CUdeviceptr address) const {
+  const std::scoped_lock lock(mutex_);
+  const auto it = allocations_.find(address);
+  return it != allocations_.end() ? it->second.lock() : nullptr;
+}
+
+void GraphMemory::add_free(GraphAllocation& allocation, bool inside) {
+  const std::scoped_lock lock(mutex_);
+  require(!allocation.freed_inside_, CUDA_ERROR_INVALID_VALUE, "the graph that allocates the memory also frees it");
+  allocation.freed_inside_ = inside;
+}
+
+void GraphMemory::add_instance(Allocations allocations) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& allocation : allocations)
+    require(!allocation->instantiated_, CUDA_ERROR_INVALID_VALUE,
+            "a graph that allocates memory can be instantiated once at a time");
+  for (const auto& allocation : allocations) allocation->instantiated_ = true;
+}
+
+void GraphMemory::remove_instance(Allocations allocations) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& allocation : allocations) allocation->instantiated_ = false;
+}
+
+void GraphMemory::charge(const std::shared_ptr<GraphAllocation>& allocation) {
+  if (allocation->resident_) return;
+  const std::size_t bytes = allocation->reserved_bytes();
+  allocation->heap_->charge(bytes);
+  allocation->resident_ = true;
+  resident_.push_back(allocation);
+  GraphMemoryUsage& usage = usage_[allocation->properties_.location.id];
+  usage.used_high = std::max(usage.used_high, usage.used += bytes);
+  usage.reserved_high = std::max(usage.reserved_high, usage.reserved += bytes);
+}
+
+void GraphMemory::make_resident(Allocations allocations) {
+  const auto charge_all = [&] {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& allocation : allocations) charge(allocation);
+  };
+  with_reclaiming(charge_all);
+}
+
+void GraphMemory::launch(Allocations allocates, Allocations frees, Unfreed unfreed) {
+  make_resident(allocates);
+  const std::scoped_lock lock(mutex_);
+  const auto is_allocated_here = [&](const auto& allocation) {
+    return std::find(allocates.begin(), allocates.end(), allocation) != allocates.end();
+  };
+  for (const auto& allocation : allocates)
+    require(!allocation->allocated_ || unfreed == Unfreed::freed, CUDA_ERROR_INVALID_VALUE,
+            "memory that the graph allocates has not been freed since its last launch");
+  for (const auto& allocation : frees)
+    require(allocation->allocated_ || is_allocated_here(allocation), CUDA_ERROR_INVALID_VALUE,
+            "the graph frees memory that is not allocated");
+  for (const auto& allocation : allocates) allocation->allocated_ = true;
+  for (const auto& allocation : frees) allocation->allocated_ = false;
+}
+
+void GraphMemory::set_last_use(Allocations allocations, const OpRef& end) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& allocation : allocations) allocation->last_use_ = end;
+}
+
+bool GraphMemory::free(CUdeviceptr address, Stream* stream) {
+  const auto allocation = find(address);
+  if (allocation == nullptr) return false;
+  {
+    const std::scoped_lock lock(mutex_);
+    require(allocation->allocated_, CUDA_ERROR_INVALID_VALUE, "the graph's memory is not allocated now");
+    allocation->allocated_ = false;
+  }
+  if (stream != nullptr) {
+    const OpRef end(new MarkerOp);
+    stream->enqueue(*end);
+    set_last_use({&allocation, 1}, end);
+  }
+  return true;
+}
+
+GraphMemoryUsage GraphMemory::usage(int device) const {
+  const std::scoped_lock lock(mutex_);
+  const auto it = usage_.find(device);
+  return it != usage_.end() ? it->second : GraphMemoryUsage{};
+}
+
+void GraphMemory::reset_used_high(int device) {
+  const std::scoped_lock lock(mutex_);
+  usage_[device].used_high = usage_[device].used;
+}
+
+void GraphMemory::reset_reserved_high(int device) {
+  const std::scoped_lock lock(mutex_);
+  usage_[device].reserved_high = usage_[device].reserved;
+}
+
+void GraphMemory::trim(int device) {
+  std::vector<std::shared_ptr<GraphAllocation>> trimmed;  // some of them go for good, without the lock
+  const std::scoped_lock lock(mutex_);
+  GraphMemoryUsage& usage = usage_[device];
+  std::erase_if(resident_, [&](const std::shared_ptr<GraphAllocation>& allocation) {
+    const bool in_use = allocation->allocated_ || (allocation->last_use_ && !allocation->last_use_->done());
+    if (in_use || allocation->properties_.location.id != device) return false;
+    memory::discard_pages(allocation->base_, allocation->reserved_bytes());
+    allocation->heap_->refund(allocation->reserved_bytes());
+    allocation->resident_ = false;
+    usage.used -= allocation->reserved_bytes();
+    usage.reserved -= allocation->reserved_bytes();
+    trimmed.push_back(allocation);
+    return true;
+  });
+  std::erase_if(allocations_, [](const auto& entry) { return entry.second.expired(); });
+}
+
+}  // namespace softgpu::runtime

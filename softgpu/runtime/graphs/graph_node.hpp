@@ -1,0 +1,103 @@
+// What the nodes of a graph do, as values: a graph can be copied, and a node's work replaced, at any time.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "softgpu/runtime/code/launch.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/stream_memory.hpp"
+#include "softgpu/runtime/work/op.hpp"
+
+namespace softgpu::runtime {
+
+class Event;
+class Function;
+class Graph;
+class GraphAllocation;
+class Module;
+
+struct KernelWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_KERNEL;
+  std::shared_ptr<Function> function;
+  std::shared_ptr<Module> module;  // stays while a graph uses it, unloaded or not
+  LaunchRequest request;           // without the arguments
+  std::vector<std::byte> arguments;
+  std::vector<CUlaunchAttribute> attributes;
+};
+
+struct CopyWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEMCPY;
+  std::shared_ptr<Context> context;
+  Copy copy;
+  std::optional<CUDA_MEMCPY3D> request;  // as the program gave it; none for a copy that was captured
+};
+
+struct FillWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEMSET;
+  std::shared_ptr<Context> context;
+  Fill fill;
+};
+
+struct HostWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_HOST;
+  CUhostFn function = nullptr;
+  void* data = nullptr;
+};
+
+struct ChildWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_GRAPH;
+  std::shared_ptr<Graph> graph;  // the node's own
+};
+
+struct EmptyWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_EMPTY;
+};
+
+struct WaitWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+  std::shared_ptr<Event> event;
+  CUevent handle = nullptr;
+};
+
+struct RecordWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+  std::shared_ptr<Event> event;
+  CUevent handle = nullptr;
+};
+
+struct AllocateWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  std::shared_ptr<GraphAllocation> allocation;
+};
+
+struct FreeWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  std::shared_ptr<GraphAllocation> allocation;
+};
+
+struct MemoryOperationsWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+  std::shared_ptr<Context> context;
+  std::vector<MemoryOperation> operations;
+};
+
+using NodeWork = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, ChildWork, WaitWork, RecordWork,
+                              AllocateWork, FreeWork, MemoryOperationsWork>;
+
+inline CUgraphNodeType type_of(const NodeWork& work) {
+  return std::visit([](const auto& one) { return CUgraphNodeType{one.kType}; }, work);
+}
+
+// Whose priority kernels of a graph have.
+enum class Priority { of_stream, of_node };
+
+// The Op that does it once, for a launch of the graph there. Child graphs have none: their nodes have.
+OpRef make_op(const NodeWork& work, const OpPlace& place, Priority priority);
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,138 @@
+#include <limits>
+#include <optional>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/context.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+memory::Heap& heap_of(memory::Kind kind, int device) {
+  Driver& driver = Driver::get();
+  return kind == memory::Kind::device ? *driver.device(device).heap() : *driver.host_heap();
+}
+
+std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags,
+                    memory::FreedBy freed_by = memory::FreedBy::freeing) {
+  require_unsafe_calls_allowed();
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  const int device = context.device().ordinal();
+  std::byte* base = with_reclaiming([&] { return heap_of(kind, device).allocate(bytes); });
+  Driver::get().allocations().insert({.base = base,
+                                      .size = bytes,
+                                      .kind = kind,
+                                      .device = device,
+                                      .flags = flags,
+                                      .context = context.id(),
+                                      .freed_by = freed_by});
+  return base;
+}
+
+void wait_for_all_contexts() {
+  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+}
+
+// The allocation that starts here, no longer in the table, with nothing under way that could use it.
+memory::Allocation take(const void* base, bool host) {
+  auto& allocations = Driver::get().allocations();
+  const auto acceptable = [host](const memory::Allocation& allocation) {
+    const bool is_host = allocation.kind == memory::Kind::host;
+    return allocation.freed_by == memory::FreedBy::freeing && allocation.kind != memory::Kind::registered &&
+           (is_host == host || allocation.pool);
+  };
+  const std::optional<memory::Allocation> found = allocations.find_base(base);
+  require(found && acceptable(*found), CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
+  wait_for_all_contexts();
+  std::optional<memory::Allocation> taken = allocations.erase(base);
+  require(taken.has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
+  return *std::move(taken);
+}
+
+}  // namespace
+
+CUdeviceptr allocate_device(Context& context, std::size_t bytes) {
+  return to_device(allocate(context, bytes, memory::Kind::device, 0));
+}
+
+CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags) {
+  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST, CUDA_ERROR_INVALID_VALUE,
+          "managed memory is attached to all streams or to the host");
+  return to_device(allocate(context, bytes, memory::Kind::managed, flags));
+}
+
+void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+  require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  if (bytes == 0) return nullptr;
+  // The driver reports all of it as mapped since addressing is unified.
+  return allocate(context, bytes, memory::Kind::host, flags | CU_MEMHOSTALLOC_DEVICEMAP);
+}
+
+void release(const memory::Allocation& allocation) {
+  if (allocation.kind == memory::Kind::registered) return;
+  if (allocation.freed_by == memory::FreedBy::module_unload) return;  // by the module, which a graph may still have
+  if (allocation.kind == memory::Kind::managed) Driver::get().managed_pages().forget(allocation.base, allocation.size);
+  if (allocation.pool)
+    allocation.pool->free_now(allocation.base);
+  else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
+    Driver::get().address_space().unmap(allocation.base, allocation.size);
+  else
+    heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
+}
+
+void free_device(CUdeviceptr pointer) {
+  require_unsafe_calls_allowed();
+  if (GraphMemory& memory = Driver::get().graph_memory(); memory.find(pointer) != nullptr) {
+    wait_for_all_contexts();
+    memory.free(pointer, nullptr);
+  } else {
+    release(take(to_pointer(pointer), false));
+  }
+}
+
+void free_host(void* pointer) {
+  require_unsafe_calls_allowed();
+  release(take(pointer, true));
+}
+
+std::byte* allocate_array(Context& context, std::size_t bytes) {
+  return allocate(context, bytes, memory::Kind::device, 0, memory::FreedBy::destroying);
+}
+
+void free_array(std::byte* base) {
+  wait_for_all_contexts();
+  if (const auto taken = Driver::get().allocations().erase(base)) release(*taken);
+}
+
+void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+  require_unsafe_calls_allowed();
+  require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
+  require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+  require(pointer != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE, "nothing to register");
+  const bool added = Driver::get().allocations().insert({.base = static_cast<std::byte*>(pointer),
+                                                         .size = bytes,
+                                                         .kind = memory::Kind::registered,
+                                                         .device = context.device().ordinal(),
+                                                         .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP,
+                                                         .context = context.id()});
+  require(added, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "the range overlaps memory the driver already knows");
+}
+
+void unregister_host(void* pointer) {
+  auto& allocations = Driver::get().allocations();
+  require_unsafe_calls_allowed();
+  require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE);
+  const auto found = allocations.find_base(pointer);
+  require(found && found->kind == memory::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+          "the pointer is not the start of registered memory");
+  wait_for_all_contexts();
+  allocations.erase(pointer);
+}
+
+}  // namespace softgpu::runtime

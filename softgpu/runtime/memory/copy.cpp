@@ -1,0 +1,186 @@
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/location.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/stream_work.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+// From the first byte to behind the last one.
+std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::size_t pitch, std::size_t slice) {
+  return (depth - 1) * slice + (height - 1) * pitch + width;
+}
+
+enum class Residence { pageable, pinned, device };
+
+// Stream-ordered memory of another device is out of reach unless its pool says otherwise; that of the host has no
+// address on the device until then. Memory of cuMemAlloc is never out of reach: the driver copies it by way of the
+// host.
+void require_access(const std::byte* pointer, const Device& device) {
+  const auto found = Driver::get().allocations().find(pointer);
+  if (!found || found->pool == nullptr) return;
+  const CUmemLocation location = location_of_device(device.ordinal());
+  require(static_cast<MemoryPool&>(*found->pool).access(location) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+          CUDA_ERROR_INVALID_VALUE, "the stream's device has no access to the memory pool (cuMemPoolSetAccess)");
+}
+
+// Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
+Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed, const Device& device) {
+  Driver& driver = Driver::get();
+  require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
+  const auto extent = driver.allocations().extent(pointer);
+  if (!extent) {
+    require(side == Side::any && !driver.address_space().contains(pointer), CUDA_ERROR_INVALID_VALUE,
+            "the pointer does not point to device memory");
+    return Residence::pageable;
+  }
+  require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
+  require(extent->access >= needed, CUDA_ERROR_INVALID_VALUE, "the program has not given access to the memory");
+  using memory::Kind;
+  const bool is_elsewhere = extent->kind == Kind::device ? extent->device != device.ordinal()
+                                                         : extent->kind == Kind::host && side == Side::device;
+  if (extent->pooled && is_elsewhere) require_access(pointer, device);
+  return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
+}
+
+struct Residences {
+  Residence target, source;
+};
+
+Residences check(const Copy& copy, const Device& device) {
+  require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
+          CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
+  return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
+                copy.target_side, memory::Access::read_write, device),
+          check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
+                copy.source_side, memory::Access::read, device)};
+}
+
+void perform(const Copy& copy) {
+  for (std::size_t z = 0; z < copy.depth; ++z)
+    for (std::size_t y = 0; y < copy.height; ++y)
+      std::memmove(copy.target + z * copy.target_slice + y * copy.target_pitch,
+                   copy.source + z * copy.source_slice + y * copy.source_pitch, copy.width);
+}
+
+// A copy whose source has been read: its rows lie one after the other in memory of its own.
+struct Staged {
+  explicit Staged(const Copy& original) : rest(original), stage(original.bytes()) {
+    Copy in = original;
+    in.target = stage.data();
+    rest.source_pitch = in.target_pitch = original.width;
+    rest.source_slice = in.target_slice = original.width * original.height;
+    perform(in);
+  }
+  void finish() {
+    rest.source = stage.data();
+    perform(rest);
+  }
+
+  Copy rest;
+  std::vector<std::byte> stage;
+};
+
+void copy_staged(Stream& stream, const Copy& original) {
+  enqueue_work(stream, original.bytes(), [staged = Staged(original)]() mutable { staged.finish(); });
+}
+
+template <typename T>
+void fill_row(std::byte* target, std::size_t count, std::uint32_t value) {
+  auto* elements = reinterpret_cast<T*>(target);
+  std::fill(elements, elements + count, static_cast<T>(value));
+}
+
+void perform(const Fill& fill) {
+  const auto row = fill.element_bytes == 1   ? fill_row<std::uint8_t>
+                   : fill.element_bytes == 2 ? fill_row<std::uint16_t>
+                                             : fill_row<std::uint32_t>;
+  for (std::size_t y = 0; y < fill.height; ++y) row(fill.target + y * fill.pitch, fill.width, fill.value);
+}
+
+}  // namespace
+
+void copy(Stream& stream, const Copy& copy) {
+  if (copy.bytes() == 0) return;
+  check(copy, stream.context().device());
+  work_in_turn(stream, [&] { perform(copy); });
+}
+
+void copy_async(Stream& stream, const Copy& request) {
+  if (request.bytes() == 0) return;
+  const auto [target, source] = check(request, stream.context().device());
+  if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request, {}});
+  const bool between_hosts = target != Residence::device && source != Residence::device;
+  if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
+    work_in_turn(stream, [&] { perform(request); });
+  else if (source != Residence::pageable)
+    enqueue_work(stream, request.bytes(), [request] { perform(request); });
+  else if (request.bytes() <= kInlineBytes)
+    copy_staged(stream, request);
+  else
+    work_in_turn(stream, [&] { perform(request); });
+}
+
+void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (failed != nullptr) *failed = i;
+    if (batch[i].copy.bytes() != 0) check(batch[i].copy, stream.context().device());
+  }
+  std::vector<Copy> copies;
+  std::vector<Staged> staged;
+  std::size_t bytes = 0;
+  for (const auto& [copy, access] : batch) {
+    if (copy.bytes() == 0) continue;
+    bytes += copy.bytes();
+    access == SourceAccess::during_call ? static_cast<void>(staged.emplace_back(copy)) : copies.push_back(copy);
+  }
+  enqueue_work(stream, bytes, [copies = std::move(copies), staged = std::move(staged)]() mutable {
+    for (const Copy& copy : copies) perform(copy);
+    for (Staged& copy : staged) copy.finish();
+  });
+}
+
+// Memory that a graph uses may be gone by the time it is launched, which must not take the program with it.
+template <typename Request>
+OpRef make_checked_op(const OpPlace& place, const Request& request, void (*check)(const Request&, const Context&)) {
+  return make_work_op(place, request.bytes(), [request, check, context = place.context] {
+    try {
+      check(request, *context);
+    } catch (const Failure&) {
+      return context->record_outcome(exec::Outcome::illegal_address);
+    }
+    perform(request);
+  });
+}
+
+OpRef make_op(const OpPlace& place, const Copy& copy) { return make_checked_op(place, copy, check_copy); }
+OpRef make_op(const OpPlace& place, const Fill& fill) { return make_checked_op(place, fill, check_fill); }
+
+void check_copy(const Copy& copy, const Context& context) {
+  if (copy.bytes() != 0) check(copy, context.device());
+}
+
+void check_fill(const Fill& fill, const Context& context) {
+  if (fill.bytes() == 0) return;
+  require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
+          "the address is not a multiple of the element's size");
+  require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
+          CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
+  check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device,
+        memory::Access::read_write, context.device());
+}
+
+void fill_async(Stream& stream, const Fill& fill) {
+  if (fill.bytes() == 0) return;
+  check_fill(fill, stream.context());
+  if (stream.is_captured()) return capture_work(stream, FillWork{stream.context().shared_from_this(), fill});
+  enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,161 @@
+#include "softgpu/runtime/memory/physical_memory.hpp"
+
+#include <map>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/base/location.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+using memory::SharedMemory;
+
+// The memory that this process knows, so that what it exports and imports again is one thing, counted once.
+class Registry {
+ public:
+  std::shared_ptr<PhysicalMemory> find(const SharedMemory::Id& id) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = known_.find(id);
+    return it == known_.end() ? nullptr : it->second.lock();
+  }
+  void add(const SharedMemory::Id& id, const std::shared_ptr<PhysicalMemory>& memory) {
+    const std::scoped_lock lock(mutex_);
+    known_[id] = memory;
+  }
+  void remove(const SharedMemory::Id& id) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto it = known_.find(id); it != known_.end() && it->second.expired()) known_.erase(it);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<SharedMemory::Id, std::weak_ptr<PhysicalMemory>> known_;
+};
+
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+void check(const CUmemAllocationProp& properties) {
+  require(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE, "no such type of allocation");
+  switch (properties.location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: Driver::get().device(properties.location.id); break;
+    case CU_MEM_LOCATION_TYPE_HOST:
+      require(properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_INVALID_VALUE,
+              "memory on the host can be shared where its NUMA node is given");
+      break;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      require(is_numa_node(properties.location.id), CUDA_ERROR_INVALID_VALUE, "no such NUMA node");
+      break;
+    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for memory");
+  }
+  constexpr unsigned kKnown = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_WIN32 |
+                              CU_MEM_HANDLE_TYPE_WIN32_KMT | CU_MEM_HANDLE_TYPE_FABRIC;
+  const auto handles = static_cast<unsigned>(properties.requestedHandleTypes);
+  require((handles & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown types of handles");
+  require((handles & ~unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR}) == 0, CUDA_ERROR_NOT_SUPPORTED,
+          "softgpu shares memory by file descriptor only");
+}
+
+// What it is, of what was asked for: memory without compression and without direct access for other hardware.
+CUmemAllocationProp as_made(CUmemAllocationProp properties) {
+  properties.allocFlags = {};
+  if (properties.location.type == CU_MEM_LOCATION_TYPE_HOST) properties.location.id = 0;
+  return properties;
+}
+
+const std::shared_ptr<memory::Heap>& heap_of(const CUmemLocation& location) {
+  Driver& driver = Driver::get();
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? driver.device(location.id).heap() : driver.host_heap();
+}
+
+}  // namespace
+
+PhysicalMemory::PhysicalMemory(std::shared_ptr<SharedMemory> file, std::shared_ptr<memory::Heap> heap)
+    : file_(std::move(file)), heap_(std::move(heap)) {}
+
+PhysicalMemory::~PhysicalMemory() {
+  if (handle_ != nullptr) Driver::get().handles().physical_memory.discard(handle_);
+  if (heap_ != nullptr) heap_->refund(bytes());
+  registry().remove(file_->id());
+}
+
+std::shared_ptr<PhysicalMemory> PhysicalMemory::make(std::shared_ptr<SharedMemory> file,
+                                                     std::shared_ptr<memory::Heap> heap) {
+  std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(std::move(file), std::move(heap)));
+  made->handle_ = Driver::get().handles().physical_memory.add(made);
+  registry().add(made->file_->id(), made);
+  return made;
+}
+
+std::shared_ptr<PhysicalMemory> PhysicalMemory::create(std::size_t bytes, const CUmemAllocationProp& properties) {
+  check(properties);
+  require(bytes != 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
+          "the size is not a multiple of the granularity");
+  const auto& heap = heap_of(properties.location);
+  with_reclaiming([&] { heap->charge(bytes); });
+  std::shared_ptr<SharedMemory> file;
+  try {
+    file = SharedMemory::create(SharedMemory::Purpose::physical_memory, bytes, as_made(properties));
+  } catch (...) {
+    heap->refund(bytes);
+    throw;
+  }
+  return make(std::move(file), heap);
+}
+
+std::shared_ptr<PhysicalMemory> PhysicalMemory::import(int descriptor, CUmemAllocationHandleType type) {
+  require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE,
+          "memory is shared by file descriptor");
+  auto file = SharedMemory::open(SharedMemory::Purpose::physical_memory, memory::Descriptor::duplicate(descriptor));
+  require(file != nullptr, CUDA_ERROR_INVALID_VALUE, "not a descriptor of shared memory");
+  if (auto known = registry().find(file->id())) {
+    known->retain();
+    return known;
+  }
+  check(file->properties<CUmemAllocationProp>());
+  require(file->bytes() != 0 && file->bytes() % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
+          "not a size that memory can have");
+  return make(std::move(file), nullptr);
+}
+
+std::shared_ptr<PhysicalMemory> PhysicalMemory::find(CUmemGenericAllocationHandle handle) {
+  return Driver::get().handles().physical_memory.find(reinterpret_cast<PhysicalHandle>(handle));
+}
+
+CUmemAllocationProp PhysicalMemory::properties() const {
+  auto properties = file_->properties<CUmemAllocationProp>();
+  if (heap_ == nullptr) properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  return properties;
+}
+
+CUmemGenericAllocationHandle PhysicalMemory::handle() const {
+  return reinterpret_cast<CUmemGenericAllocationHandle>(handle_);
+}
+
+void PhysicalMemory::retain() {
+  const std::scoped_lock lock(mutex_);
+  if (references_++ == 0) Driver::get().handles().physical_memory.replace(handle_, shared_from_this());
+}
+
+void PhysicalMemory::release() {
+  const auto keep = shared_from_this();
+  const std::scoped_lock lock(mutex_);
+  require(references_ != 0, CUDA_ERROR_INVALID_VALUE, "the handle is released already");
+  if (--references_ == 0) Driver::get().handles().physical_memory.replace(handle_, nullptr);
+}
+
+int PhysicalMemory::share(CUmemAllocationHandleType type) const {
+  const auto allowed = static_cast<unsigned>(file_->properties<CUmemAllocationProp>().requestedHandleTypes);
+  require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && (allowed & static_cast<unsigned>(type)) != 0,
+          CUDA_ERROR_INVALID_VALUE, "the memory was not created for handles of this type");
+  memory::Descriptor descriptor = file_->descriptor().duplicate();
+  require(static_cast<bool>(descriptor), CUDA_ERROR_OPERATING_SYSTEM, "the process has too many open files");
+  return descriptor.release();
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,229 @@
+#include "softgpu/runtime/memory/virtual_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/work/context.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+using memory::Access;
+using memory::Allocation;
+
+constexpr int kHost = -1;                         // among devices' ordinals
+using Rights = std::map<int, CUmemAccess_flags>;  // by device; none for those that are not there
+
+// What a mapping's pages are, and who may use them.
+class Mapping final : public memory::Backing {
+ public:
+  explicit Mapping(std::shared_ptr<PhysicalMemory> memory) : memory_(std::move(memory)) {}
+
+  const std::shared_ptr<PhysicalMemory>& memory() const { return memory_; }
+  // Under VirtualMemory's lock.
+  Rights& rights() { return rights_; }
+
+ private:
+  const std::shared_ptr<PhysicalMemory> memory_;
+  Rights rights_;
+};
+
+Mapping& mapping_of(const Allocation& allocation) { return static_cast<Mapping&>(*allocation.backing); }
+
+// The pages' rights: the most that anybody has.
+Access strongest(const Rights& rights) {
+  Access access = Access::none;
+  for (const auto& [who, flags] : rights)
+    access = std::max(access, flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? Access::read_write
+                              : flags == CU_MEM_ACCESS_FLAGS_PROT_READ    ? Access::read
+                                                                          : Access::none);
+  return access;
+}
+
+// Who a location is, among those that can have rights to memory that is on a device or on the host.
+int holder(const CUmemLocation& location, bool on_device) {
+  switch (location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      require(location.id >= 0 && location.id < Driver::get().device_count(), CUDA_ERROR_INVALID_VALUE,
+              "no such device for access");
+      return location.id;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      require(!on_device, CUDA_ERROR_NOT_SUPPORTED, "the host can't be given access to a device's memory");
+      return kHost;
+    default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for access");
+  }
+}
+
+Rights checked(std::span<const CUmemAccessDesc> access, const std::vector<Allocation>& mappings) {
+  Rights rights;
+  for (const CUmemAccessDesc& entry : access) {
+    require(entry.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+                entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            CUDA_ERROR_INVALID_VALUE, "access is none, reading, or reading and writing");
+    for (const Allocation& mapping : mappings)
+      rights[holder(entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
+  }
+  return rights;
+}
+
+Access access_with(const Allocation& mapping, const Rights& added) {
+  Rights rights = added;
+  rights.insert(mapping_of(mapping).rights().begin(), mapping_of(mapping).rights().end());
+  return strongest(rights);
+}
+
+void require_multiple(std::size_t value, const char* message) {
+  require(value % memory::kHugePageBytes == 0, CUDA_ERROR_INVALID_VALUE, message);
+}
+
+// For all that is under way. Others must be able to go on meanwhile: the work may depend on what they do.
+void wait_without(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  lock.lock();
+}
+
+}  // namespace
+
+std::byte* VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, std::byte* hint) {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require_multiple(bytes, "the size is not a multiple of the granularity");
+  require(alignment == 0 || std::has_single_bit(alignment), CUDA_ERROR_INVALID_VALUE,
+          "the alignment is not a power of two");
+  require(reinterpret_cast<std::uintptr_t>(hint) % memory::kPageBytes == 0, CUDA_ERROR_INVALID_VALUE,
+          "the address is not a multiple of the page size");
+  const std::scoped_lock lock(mutex_);
+  std::byte* base = Driver::get().address_space().reserve(bytes, std::max(alignment, memory::kHugePageBytes), hint);
+  reserved_.emplace(base, bytes);
+  return base;
+}
+
+void VirtualMemory::free(std::byte* base, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = reserved_.find(base);
+  require(it != reserved_.end() && it->second == bytes, CUDA_ERROR_INVALID_VALUE, "not a range that was reserved");
+  require(!Driver::get().allocations().any_in(base, bytes), CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range");
+  reserved_.erase(it);
+  Driver::get().address_space().release(base, bytes);
+}
+
+void VirtualMemory::require_reserved(const std::byte* base, std::size_t bytes) const {
+  const auto behind = reserved_.upper_bound(base);
+  require(behind != reserved_.begin(), CUDA_ERROR_INVALID_VALUE, "the addresses are not reserved");
+  const auto& [first, size] = *std::prev(behind);
+  const auto skipped = static_cast<std::size_t>(base - first);
+  require(skipped < size && bytes <= size - skipped, CUDA_ERROR_INVALID_VALUE, "the addresses are not reserved");
+}
+
+void VirtualMemory::map(std::byte* base, std::size_t bytes, std::size_t offset,
+                        const std::shared_ptr<PhysicalMemory>& memory) {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require(offset == 0 && bytes == memory->bytes(), CUDA_ERROR_NOT_SUPPORTED, "memory is mapped as a whole");
+  require_multiple(reinterpret_cast<std::uintptr_t>(base), "the address is not a multiple of the granularity");
+  const std::scoped_lock lock(mutex_);
+  require_reserved(base, bytes);
+  const CUmemAllocationProp properties = memory->properties();
+  auto& allocations = Driver::get().allocations();
+  const bool added = allocations.insert({.base = base,
+                                         .size = bytes,
+                                         .kind = memory->on_device() ? memory::Kind::device : memory::Kind::host,
+                                         .device = memory->on_device() ? properties.location.id : 0,
+                                         .freed_by = memory::FreedBy::unmapping,
+                                         .access = Access::none,
+                                         .backing = std::make_shared<Mapping>(memory),
+                                         .handle_types = static_cast<unsigned>(properties.requestedHandleTypes)});
+  require(added, CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range already");
+  try {
+    memory->file().map_at(base, offset, bytes, Access::none);
+  } catch (...) {
+    allocations.erase(base);
+    throw;
+  }
+}
+
+// Exactly those that make up the range.
+std::vector<Allocation> VirtualMemory::mappings_in(const std::byte* base, std::size_t bytes) const {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  std::vector<Allocation> mappings;
+  for (std::size_t done = 0; done < bytes; done += mappings.back().size) {
+    auto found = Driver::get().allocations().find_base(base + done);
+    require(found && found->freed_by == memory::FreedBy::unmapping && found->size <= bytes - done,
+            CUDA_ERROR_INVALID_VALUE, "the range is not one of whole mappings");
+    mappings.push_back(*std::move(found));
+  }
+  return mappings;
+}
+
+// Those in the range, each whole. Nothing has to be mapped to the rest, which has to be reserved.
+std::vector<Allocation> VirtualMemory::mappings_among(const std::byte* base, std::size_t bytes) const {
+  require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
+  require_multiple(reinterpret_cast<std::uintptr_t>(base), "the address is not a multiple of the granularity");
+  require_multiple(bytes, "the size is not a multiple of the granularity");
+  std::vector<Allocation> mappings;
+  for (std::size_t done = 0; done < bytes;) {
+    require_reserved(base + done, memory::kHugePageBytes);
+    auto found = Driver::get().allocations().find(base + done);
+    if (!found) {
+      done += memory::kHugePageBytes;
+      continue;
+    }
+    require(found->base == base + done && found->size <= bytes - done, CUDA_ERROR_INVALID_VALUE,
+            "the range has a part of a mapping");
+    done += found->size;
+    mappings.push_back(*std::move(found));
+  }
+  return mappings;
+}
+
+void VirtualMemory::unmap(std::byte* base, std::size_t bytes) {
+  std::unique_lock lock(mutex_);
+  mappings_among(base, bytes);
+  wait_without(lock);
+  const std::vector<Allocation> mappings = mappings_among(base, bytes);
+  require(memory::AddressSpace::make_inaccessible(base, bytes), CUDA_ERROR_OUT_OF_MEMORY,
+          "the process has too many mappings");
+  for (const Allocation& mapping : mappings) Driver::get().allocations().erase(mapping.base);
+}
+
+void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<const CUmemAccessDesc> access) {
+  std::unique_lock lock(mutex_);
+  std::vector<Allocation> mappings = mappings_in(base, bytes);
+  const Rights added = checked(access, mappings);
+  const auto weakened = [&](const Allocation& mapping) { return access_with(mapping, added) < mapping.access; };
+  if (std::any_of(mappings.begin(), mappings.end(), weakened)) {
+    wait_without(lock);
+    mappings = mappings_in(base, bytes);
+  }
+  for (const Allocation& mapping : mappings) {
+    const Access after = access_with(mapping, added);
+    require(memory::protect(mapping.base, mapping.size, after), CUDA_ERROR_OUT_OF_MEMORY,
+            "the process has too many mappings");
+    for (const auto& [who, flags] : added) mapping_of(mapping).rights()[who] = flags;
+    Driver::get().allocations().modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
+  }
+}
+
+CUmemAccess_flags VirtualMemory::access(const std::byte* pointer, const CUmemLocation& location) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = Driver::get().allocations().find(pointer);
+  require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
+          "nothing is mapped to the address");
+  Mapping& mapping = mapping_of(*found);
+  const auto& rights = mapping.rights();
+  const auto it = rights.find(holder(location, mapping.memory()->on_device()));
+  return it == rights.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
+}
+
+std::shared_ptr<PhysicalMemory> VirtualMemory::mapped_at(const std::byte* pointer) const {
+  const auto found = Driver::get().allocations().find(pointer);
+  require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
+          "nothing is mapped to the address");
+  return mapping_of(*found).memory();
+}
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,169 @@
+#include "softgpu/runtime/work/context.hpp"
+
+#include <vector>
+
+#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/thread_storage.hpp"
+#include "softgpu/runtime/code/module.hpp"
+#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/array.hpp"
+#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/texture_object.hpp"
+#include "softgpu/runtime/work/event.hpp"
+#include "softgpu/runtime/work/waiting.hpp"
+
+namespace softgpu::runtime {
+namespace {
+
+std::uint64_t next_context_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+CUresult error_of(exec::Outcome outcome) {
+  switch (outcome) {
+    case exec::Outcome::completed:
+    case exec::Outcome::cancelled: return CUDA_SUCCESS;
+    case exec::Outcome::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case exec::Outcome::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case exec::Outcome::trap:
+    case exec::Outcome::barrier_deadlock: return CUDA_ERROR_LAUNCH_FAILED;
+    case exec::Outcome::assertion: return CUDA_ERROR_ASSERT;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+constexpr std::size_t kDefaultLimits[CU_LIMIT_MAX] = {
+    1024,                  // stack
+    std::size_t{1} << 20,  // printf
+    std::size_t{8} << 20,  // malloc
+    2,                     // device runtime: synchronisation depth
+    2048,                  // and pending launches
+    64,                    // L2 fetch granularity
+    0,                     // persisting L2
+    0,
+    0,
+    0,
+};
+
+std::vector<CUcontext>& current_contexts() {
+  static auto& contexts = *new ThreadStorage<std::vector<CUcontext>>();
+  return contexts.get();
+}
+
+}  // namespace
+
+Context::Context(Device& device, unsigned flags, bool primary)
+    : device_(device), id_(next_context_id()), primary_(primary), flags_(flags) {
+  for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
+}
+
+std::shared_ptr<Context> Context::create(Device& device, unsigned flags, bool primary) {
+  const std::shared_ptr<Context> context(new Context(device, flags, primary));
+  context->legacy_stream_ = std::make_unique<Stream>(*context, StreamKind::legacy, 0);
+  return context;
+}
+
+void Context::destroy(bool cancel) {
+  Driver& driver = Driver::get();
+  destroyed_ = true;
+  if (cancel) {
+    cancel_->store(true);
+    driver.pool().notify();
+  }
+  wait_idle();
+  const auto mine = [this](const auto& object) { return &object.context() == this; };
+  driver.handles().streams.remove_if(mine);
+  driver.handles().events.remove_if(mine);
+  unload_modules(*this);
+  driver.handles().arrays.remove_if(mine);
+  driver.handles().mipmapped_arrays.remove_if(mine);
+  destroy_texture_objects(*this);
+  driver.allocations().erase_context(id_, release);
+}
+
+std::shared_ptr<Stream> Context::per_thread_stream() {
+  // Goes with the thread; what it has under way then is waited for by the context.
+  static auto& of_threads = *new ThreadStorage<std::vector<std::shared_ptr<Stream>>>();
+  auto& streams = of_threads.get();
+  for (const auto& stream : streams)
+    if (&stream->context() == this) return stream;
+  std::erase_if(streams, [](const auto& stream) { return stream->context().destroyed(); });
+  return streams.emplace_back(std::make_shared<Stream>(*this, StreamKind::blocking, 0));
+}
+
+void Context::wait_idle() {
+  // One at a time, because the list can't be held while waiting. New work may be added by other threads; what was
+  // there when the call was made is what counts.
+  std::vector<OpRef> pending;
+  streams_.for_each_tail([&](Op& op, auto...) { pending.emplace_back(&op); });
+  for (const OpRef& op : pending) wait_for(op->done_flag(), nullptr);
+}
+
+void Context::record_outcome(exec::Outcome outcome) {
+  CUresult none = CUDA_SUCCESS;
+  const CUresult error = error_of(outcome);
+  if (error != CUDA_SUCCESS) error_.compare_exchange_strong(none, error, std::memory_order_release);
+}
+
+std::size_t Context::limit(CUlimit limit) const {
+  require(limit >= 0 && limit < CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE, "no such limit");
+  return limits_[limit];
+}
+
+void Context::set_limit(CUlimit limit, std::size_t value) {
+  require(limit >= 0 && limit < CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE, "no such limit");
+  const bool read_only = limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED;
+  require(!read_only && limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_UNSUPPORTED_LIMIT,
+          "this limit can't be set");
+  limits_[limit] = value;
+}
+
+bool Context::enable_peer(std::uint64_t context_id) {
+  const std::scoped_lock lock(mutex_);
+  return peers_.insert(context_id).second;
+}
+
+bool Context::disable_peer(std::uint64_t context_id) {
+  const std::scoped_lock lock(mutex_);
+  return peers_.erase(context_id) != 0;
+}
+
+bool Context::has_peer(std::uint64_t context_id) const {
+  const std::scoped_lock lock(mutex_);
+  return peers_.contains(context_id);
+}
+
+namespace context_stack {
+
+CUcontext current() {
+  const auto& contexts = current_contexts();
+  return contexts.empty() ? nullptr : contexts.back();
+}
+
+void set_current(CUcontext handle) {
+  if (!current_contexts().empty()) current_contexts().pop_back();
+  if (handle != nullptr) current_contexts().push_back(handle);
+}
+
+void push(CUcontext handle) { current_contexts().push_back(handle); }
+
+CUcontext pop() {
+  require(!current_contexts().empty(), CUDA_ERROR_INVALID_CONTEXT, "the calling thread has no current context");
+  const CUcontext top = current_contexts().back();
+  current_contexts().pop_back();
+  return top;
+}
+
+}  // namespace context_stack
+
+std::shared_ptr<Context> current_context() {
+  const CUcontext handle = context_stack::current();
+  require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "the calling thread has no current context");
+  std::shared_ptr<Context> context = Driver::get().handles().contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
+  return context;
+}
+
+}  // namespace softgpu::runtime

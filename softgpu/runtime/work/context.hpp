@@ -1,0 +1,97 @@
+// A context: streams, memory, modules and the error that ended it.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "softgpu/exec/grid.hpp"
+#include "softgpu/runtime/work/stream_set.hpp"
+
+namespace softgpu::runtime {
+
+class Device;
+
+// Thread-safe.
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  // With its legacy stream, which is why a constructor does not do.
+  static std::shared_ptr<Context> create(Device& device, unsigned flags, bool primary);
+
+  // What remains valid of it: nothing. Waits for its work; with `cancel`, kernels stop at the next block.
+  // Its streams, events and modules lose their handles, its memory is freed.
+  void destroy(bool cancel);
+
+  bool destroyed() const { return destroyed_.load(); }
+
+  Device& device() const { return device_; }
+  std::uint64_t id() const { return id_; }
+  bool primary() const { return primary_; }
+  unsigned flags() const { return flags_.load(); }
+  void set_flags(unsigned flags) { flags_ = flags; }
+
+  CUcontext handle() const { return handle_; }
+  void set_handle(CUcontext handle) { handle_ = handle; }
+
+  Stream& legacy_stream() const { return *legacy_stream_; }
+  std::shared_ptr<Stream> shared_legacy_stream() { return {shared_from_this(), legacy_stream_.get()}; }
+  // The calling thread's default stream.
+  std::shared_ptr<Stream> per_thread_stream();
+  StreamSet& streams() { return streams_; }
+
+  // Blocks until everything in all streams is done.
+  void wait_idle();
+
+  // The sticky error: the first failure of a kernel. Everything afterwards is refused with it.
+  CUresult error() const { return error_.load(std::memory_order_acquire); }
+  void record_outcome(exec::Outcome outcome);
+  const std::shared_ptr<std::atomic<bool>>& cancel_flag() const { return cancel_; }
+
+  std::size_t limit(CUlimit limit) const;
+  void set_limit(CUlimit limit, std::size_t value);
+  // Contexts of other devices whose memory it may use. False when that is so, or not so, already.
+  bool enable_peer(std::uint64_t context_id);
+  bool disable_peer(std::uint64_t context_id);
+  bool has_peer(std::uint64_t context_id) const;
+  CUfunc_cache cache_config() const { return cache_config_; }
+  void set_cache_config(CUfunc_cache config) { cache_config_ = config; }
+
+ private:
+  Context(Device& device, unsigned flags, bool primary);
+
+  Device& device_;
+  const std::uint64_t id_;
+  const bool primary_;
+  std::atomic<unsigned> flags_;
+  CUcontext handle_ = nullptr;
+  std::atomic<bool> destroyed_{false};
+  std::atomic<CUresult> error_{CUDA_SUCCESS};
+  const std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
+  std::array<std::atomic<std::size_t>, CU_LIMIT_MAX> limits_;
+  std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
+  mutable std::mutex mutex_;
+  std::set<std::uint64_t> peers_;
+  StreamSet streams_;
+  std::unique_ptr<Stream> legacy_stream_;
+};
+
+// The contexts that the calling thread has made current, the innermost last. Handles, because a context may be
+// destroyed by another thread while it is on the stack.
+namespace context_stack {
+
+CUcontext current();  // null: none
+void set_current(CUcontext handle);
+void push(CUcontext handle);
+CUcontext pop();  // throws CUDA_ERROR_INVALID_CONTEXT when empty
+
+}  // namespace context_stack
+
+// The calling thread's current context, whatever its state. Throws CUDA_ERROR_INVALID_CONTEXT when there is none and
+// CUDA_ERROR_CONTEXT_IS_DESTROYED when it is gone.
+std::shared_ptr<Context> current_context();
+
+}  // namespace softgpu::runtime

@@ -1,0 +1,89 @@
+#include "softgpu/simt/gang_code.hpp"
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/Coroutines/CoroCleanup.h"
+#include "llvm/Transforms/Coroutines/CoroEarly.h"
+#include "llvm/Transforms/Coroutines/CoroSplit.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "softgpu/simt/pass_runner.hpp"
+#include "softgpu/simt/thread_gang.hpp"
+#include "softgpu/simt/widen.hpp"
+
+namespace softgpu::simt {
+
+using namespace llvm;
+
+namespace {
+
+Function* new_gang(Function& thread, const char* suffix) {
+  FunctionType* type = GangArguments::type(thread.getContext());
+  Function* gang = Function::Create(type, GlobalValue::InternalLinkage, thread.getName() + suffix, thread.getParent());
+  gang->addFnAttr(Attribute::NoUnwind);
+  gang->addFnAttr(Attribute::NullPointerIsValid);
+  return gang;
+}
+
+}  // namespace
+
+GangFunctions widen(Function& thread, const Divergence& divergence, const Layout& layout, abi::BlockShape shape,
+                    unsigned width) {
+  GangFunctions gangs;
+  gangs.full = new_gang(thread, ".gang");
+  Widener(thread, *gangs.full, divergence, layout, {shape, width, true}).run();
+  if (shape == abi::BlockShape::rows) return gangs;
+  gangs.partial = new_gang(thread, ".last_gang");
+  Widener(thread, *gangs.partial, divergence, layout, {shape, width, false}).run();
+  return gangs;
+}
+
+GangFunctions keep_single(Function& thread) {
+  GangFunctions gangs;
+  gangs.full = new_gang(thread, ".gang");
+  make_thread_gang(thread, *gangs.full);
+  return gangs;
+}
+
+void tidy(const GangFunctions& gangs, TargetMachine& target) {
+  for (Function* gang : {gangs.full, gangs.partial}) {
+    if (!gang) continue;
+    FunctionPassManager passes;
+    passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+    passes.addPass(EarlyCSEPass());
+    passes.addPass(InstCombinePass());
+    passes.addPass(SimplifyCFGPass());
+    PassRunner(target).run(passes, *gang);
+  }
+}
+
+void split_coroutines(Module& module, TargetMachine& target) {
+  CGSCCPassManager components;
+  components.addPass(CoroSplitPass(/*OptimizeFrame=*/true));
+  ModulePassManager passes;
+  passes.addPass(CoroEarlyPass());
+  passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(std::move(components)));
+  passes.addPass(CoroCleanupPass());
+  PassRunner(target).run(passes, module);
+}
+
+void optimise_gangs(Module& module, TargetMachine& target) {
+  PassRunner runner(target);
+  ModulePassManager passes = runner.builder().buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+  passes.addPass(GlobalDCEPass());
+  runner.run(passes, module);
+}
+
+std::uint64_t stack_bytes(Module& module) {
+  std::uint64_t bytes = 0;
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function))
+      if (auto* slot = dyn_cast<AllocaInst>(&instruction))
+        if (const auto size = slot->getAllocationSize(module.getDataLayout())) bytes += size->getFixedValue();
+  constexpr std::uint64_t kSpills = 16384;
+  return bytes + kSpills;
+}
+
+}  // namespace softgpu::simt
