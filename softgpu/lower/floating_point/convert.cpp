@@ -46,6 +46,19 @@ void integer_to_integer(FunctionLowering& f, const Instruction& i) {
   f.write(i.operands[0], value, to);
 }
 
+// The second source to the lower half, the first above it, and above both what fits of the third.
+void integers_to_pack(FunctionLowering& f, const Instruction& i) {
+  const Type to = i.types[0], from = i.types[1];
+  const unsigned width = ptx::bits(to);
+  const auto field = [&](const ptx::Operand& source) {
+    return f.ir.CreateZExt(clamp_integer(f, f.read(source, from), from, to), f.ir.getInt32Ty());
+  };
+  Value* high = f.ir.CreateShl(field(i.operands[1]), width);
+  Value* packed = f.ir.CreateOr(high, field(i.operands[2]));
+  if (width < 16) packed = f.ir.CreateOr(packed, f.ir.CreateShl(f.read(i.operands[3], Type::b32), 2 * width));
+  f.write(i.operands[0], packed, Type::b32);
+}
+
 // ---- float to integer
 
 Value* to_integral(FunctionLowering& f, Value* value, const Instruction& i) {
@@ -211,6 +224,7 @@ void float_to_tf32(FunctionLowering& f, const Instruction& i) {
 void lower_cvt(FunctionLowering& f, const Instruction& i) {
   const Type to = i.types[0], from = i.types[1];
   if (to == Type::tf32) return float_to_tf32(f, i);
+  if (i.has(Modifier::pack)) return integers_to_pack(f, i);
   if (is_float8_pair(to)) return to_float8_pair(f, i);
   if (is_float8_pair(from)) return from_float8_pair(f, i);
   if (is_packed(to)) return floats_to_pair(f, i);
