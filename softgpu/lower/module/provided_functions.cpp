@@ -15,9 +15,14 @@ using llvm::Value;
 
 Value* pointer(Builder& ir, Value* address) { return ir.CreateIntToPtr(address, ir.getPtrTy()); }
 
+// Some compilers declare it without its result.
 void define_vprintf(ModuleLowering& m, Builder& ir, llvm::Function& f) {
-  ir.CreateRet(
-      ir.CreateCall(m.runtime_call(RuntimeCall::vprintf), {pointer(ir, f.getArg(0)), pointer(ir, f.getArg(1))}));
+  Value* count =
+      ir.CreateCall(m.runtime_call(RuntimeCall::vprintf), {pointer(ir, f.getArg(0)), pointer(ir, f.getArg(1))});
+  if (f.getReturnType()->isVoidTy())
+    ir.CreateRetVoid();
+  else
+    ir.CreateRet(count);
 }
 
 // message, file, line, function, size of a character
@@ -94,6 +99,7 @@ struct Provided {
 
 constexpr Provided kProvided[] = {
     {"vprintf", "4:88", define_vprintf},
+    {"vprintf", ":88", define_vprintf},
     {"__assertfail", ":88488", define_assertfail},
     {"malloc", "8:8", define_malloc},
     {"free", ":8", define_free},

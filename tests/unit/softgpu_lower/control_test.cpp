@@ -183,6 +183,18 @@ TEST(LowerCall, PrintfMallocFree) {
   EXPECT_EQ(fake_thread().events, (Events{"printf hello 77", "malloc 48", "free 4096"}));
 }
 
+TEST(LowerCall, PrintfDeclaredWithoutItsResult) {
+  const std::string text = kernel(R"(
+    .local .align 8 .b8 arguments[8]; mov.u64 w4, arguments; st.local.u32 [arguments], r0; mov.u64 w5, text;
+    { .param .b64 a; .param .b64 b; st.param.b64 [a], w5; st.param.b64 [b], w4; call.uni vprintf, (a, b); }
+    st.global.u32 [w1], 5;)",
+                                  R"(.extern .func vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[3] = {104, 105, 0};
+)");
+  EXPECT_EQ(result(text, 77), 5u);
+  EXPECT_EQ(fake_thread().events, Events{"printf hi 77"});
+}
+
 TEST(LowerCall, AssertFail) {
   const std::string text = kernel(R"(mov.u64 w5, text;
     { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e; st.param.b64 [a], w5; st.param.b64 [b], w5;
