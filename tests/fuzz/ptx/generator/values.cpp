@@ -1,0 +1,175 @@
+// Statements that compute a value from values.
+#include "fuzz/ptx/generator/statements.hpp"
+
+namespace ptx_fuzz {
+namespace {
+
+// An integer instruction. `result` and each letter of `sources` say what an operand is:
+//   t  of the instruction's type      x  twice as wide             w  32 bits
+//   a  an amount to shift by          f  a bit field's place or length
+//   n  a divisor                      p  a predicate               c  a byte, constant
+struct Form {
+  Op op;
+  const char* kinds;  // signs of its types
+  unsigned widths;    // any of 16 | 32 | 64
+  char result;
+  const char* sources;
+};
+
+constexpr Form kForms[] = {
+    {Op::mov, "b", 16 | 32 | 64, 't', "t"},
+    {Op::add, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::add, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::sub, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::mul_lo, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::mul_hi, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::mul_wide, "us", 16 | 32, 'x', "tt"},
+    {Op::mad_lo, "us", 16 | 32 | 64, 't', "ttt"},
+    {Op::mad_hi, "us", 32 | 64, 't', "ttt"},
+    {Op::mad_wide, "us", 16 | 32, 'x', "ttx"},
+    {Op::mul24_lo, "us", 32, 't', "tt"},
+    {Op::mul24_hi, "us", 32, 't', "tt"},
+    {Op::sad, "us", 16 | 32 | 64, 't', "ttt"},
+    {Op::div, "us", 16 | 32 | 64, 't', "tn"},
+    {Op::rem, "us", 16 | 32 | 64, 't', "tn"},
+    {Op::abs, "s", 16 | 32 | 64, 't', "t"},
+    {Op::neg, "s", 16 | 32 | 64, 't', "t"},
+    {Op::min, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::max, "us", 16 | 32 | 64, 't', "tt"},
+    {Op::bit_and, "b", 16 | 32 | 64, 't', "tt"},
+    {Op::bit_or, "b", 16 | 32 | 64, 't', "tt"},
+    {Op::bit_xor, "b", 16 | 32 | 64, 't', "tt"},
+    {Op::bit_not, "b", 16 | 32 | 64, 't', "t"},
+    {Op::cnot, "b", 16 | 32 | 64, 't', "t"},
+    {Op::lop3, "b", 32, 't', "tttc"},
+    {Op::shl, "b", 16 | 32 | 64, 't', "ta"},
+    {Op::shl, "b", 16 | 32 | 64, 't', "ta"},
+    {Op::shr, "us", 16 | 32 | 64, 't', "ta"},
+    {Op::shr, "us", 16 | 32 | 64, 't', "ta"},
+    {Op::shf_l_wrap, "b", 32, 't', "tta"},
+    {Op::shf_r_wrap, "b", 32, 't', "tta"},
+    {Op::shf_l_clamp, "b", 32, 't', "tta"},
+    {Op::shf_r_clamp, "b", 32, 't', "tta"},
+    {Op::popc, "b", 32 | 64, 'w', "t"},
+    {Op::clz, "b", 32 | 64, 'w', "t"},
+    {Op::bfind, "us", 32 | 64, 'w', "t"},
+    {Op::brev, "b", 32 | 64, 't', "t"},
+    {Op::bfe, "us", 32 | 64, 't', "tff"},
+    {Op::bfi, "b", 32 | 64, 't', "ttff"},
+    {Op::prmt, "b", 32, 't', "ttt"},
+    {Op::selp, "bus", 16 | 32 | 64, 't', "ttp"},
+    {Op::slct, "us", 16 | 32 | 64, 't', "ttw"},
+};
+
+Operand masked(Draft& draft, unsigned mask) {
+  return Operand::reg(
+      draft.make(Op::bit_and, Type::b32, {Operand::reg(draft.register_of(32)), Operand::constant(mask)}));
+}
+
+// Never 0, and never -1, by which the lowest number can't be divided.
+Operand divisor(Draft& draft, Type type) {
+  const unsigned bits = bits_of(type);
+  if (draft.random.chance(40)) return Operand::constant(1 + draft.random.below(100));
+  Operand value = Operand::reg(draft.register_of(bits));
+  const Type raw = make_type('b', bits);
+  if (is_signed(type)) value = Operand::reg(draft.make(Op::bit_and, raw, {value, Operand::constant(0x7f)}));
+  return Operand::reg(draft.make(Op::bit_or, raw, {value, Operand::constant(1)}));
+}
+
+Operand source(Draft& draft, char what, Type type) {
+  const unsigned bits = bits_of(type);
+  switch (what) {
+    case 'x': return Operand::reg(draft.register_of(2 * bits));
+    case 'w': return Operand::reg(draft.register_of(32));
+    case 'a':
+      return draft.random.chance(70) ? Operand::constant(draft.random.below(bits + 2)) : masked(draft, 2 * bits - 1);
+    case 'f': return draft.random.chance(70) ? Operand::constant(draft.random.below(bits + 4)) : masked(draft, 0xff);
+    case 'n': return divisor(draft, type);
+    case 'p': return Operand::reg(draft.register_of(1));
+    case 'c': return Operand::constant(draft.random.below(256));
+    default: return draft.value(type);
+  }
+}
+
+unsigned pick_width(Random& random, unsigned widths) {
+  for (;;) {
+    const unsigned width = random.pick({16u, 32u, 32u, 64u});
+    if ((widths & width) != 0) return width;
+  }
+}
+
+// Some statements are done by some threads only.
+void maybe_guard(Draft& draft, Instruction& instruction) {
+  if (!draft.random.chance(12)) return;
+  instruction.guard = draft.register_of(1);
+  instruction.guard_negated = draft.random.chance(50);
+}
+
+void add_conversion(Draft& draft) {
+  Random& random = draft.random;
+  const Type from = make_type(random.chance(50) ? 'u' : 's', random.pick({8u, 16u, 32u, 64u}));
+  const Type to = make_type(random.chance(50) ? 'u' : 's', random.pick({8u, 16u, 32u, 64u}));
+  Instruction convert{.op = Op::cvt, .type = to, .from = from, .saturate = random.chance(15)};
+  // Numbers of 8 bits are in wider registers.
+  const unsigned wide_from = bits_of(from) == 8 ? random.pick({16u, 32u}) : bits_of(from);
+  const unsigned wide_to = bits_of(to) == 8 ? random.pick({16u, 32u}) : bits_of(to);
+  convert.sources = {Operand::reg(draft.register_of(wide_from))};
+  convert.results = {draft.register_of(wide_to)};
+  maybe_guard(draft, convert);
+  draft.emit(convert);
+}
+
+// What a thread is, scaled: where most addresses come from.
+void add_index(Draft& draft) {
+  const Operand scale = Operand::constant(draft.constant(32)), more = draft.word();
+  draft.make(Op::mad_lo, Type::u32, {Operand::reg(draft.random.pick(draft.read_only)), scale, more},
+             draft.register_of(32));
+}
+
+}  // namespace
+
+void add_integer(Draft& draft) {
+  Random& random = draft.random;
+  if (random.chance(20)) return add_conversion(draft);
+  if (random.chance(8)) return add_index(draft);
+  const Form& form = random.pick(kForms);
+  const unsigned width = pick_width(random, form.widths);
+  const std::string_view kinds = form.kinds;
+  const Type type = make_type(kinds[random.below(kinds.size())], width);
+  Instruction instruction{.op = form.op, .type = type};
+  for (const char* what = form.sources; *what != 0; ++what) instruction.sources.push_back(source(draft, *what, type));
+  instruction.results = {draft.register_of(form.result == 't' ? width : form.result == 'x' ? 2 * width : 32)};
+  maybe_guard(draft, instruction);
+  draft.emit(std::move(instruction));
+}
+
+void add_uniform(Draft& draft) {
+  const auto uniform = [&] { return Operand::reg(draft.random.pick(draft.uniforms)); };
+  const Op op = draft.random.pick({Op::add, Op::mul_lo, Op::sub, Op::min, Op::max});
+  const Operand second = draft.random.chance(50) ? uniform() : Operand::constant(draft.random.below(100));
+  draft.make(op, Type::u32, {uniform(), second}, draft.random.pick(draft.uniforms));
+}
+
+void add_predicate(Draft& draft) {
+  Random& random = draft.random;
+  if (random.chance(30)) {
+    const Op op = random.pick({Op::bit_and, Op::bit_or, Op::bit_xor, Op::bit_not, Op::mov});
+    std::vector<Operand> sources = {Operand::reg(draft.register_of(1))};
+    if (op != Op::bit_not && op != Op::mov) sources.push_back(Operand::reg(draft.register_of(1)));
+    draft.make(op, Type::pred, sources, draft.register_of(1));
+    return;
+  }
+  const Type type = make_type(random.chance(50) ? 'u' : 's', random.pick({16u, 32u, 32u, 64u}));
+  Instruction compare{.op = Op::setp, .type = type};
+  compare.variant = random.pick({Variant::eq, Variant::ne, Variant::lt, Variant::le, Variant::gt, Variant::ge});
+  compare.results = {draft.register_of(1)};
+  compare.sources = {Operand::reg(draft.register_of(bits_of(type))), draft.value(type)};
+  if (random.chance(30)) {
+    compare.combine = random.pick({Variant::bit_and, Variant::bit_or, Variant::bit_xor});
+    compare.sources.push_back(Operand::reg(draft.register_of(1)));
+  }
+  maybe_guard(draft, compare);
+  draft.emit(std::move(compare));
+}
+
+}  // namespace ptx_fuzz

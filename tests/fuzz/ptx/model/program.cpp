@@ -1,0 +1,61 @@
+#include "fuzz/ptx/model/program.hpp"
+
+namespace ptx_fuzz {
+namespace {
+
+struct TypeFacts {
+  const char* name;
+  char kind;
+  unsigned bits;
+};
+
+constexpr TypeFacts kTypes[] = {
+    {"pred", 'p', 1}, {"b8", 'b', 8},   {"u8", 'u', 8},   {"s8", 's', 8},   {"b16", 'b', 16}, {"u16", 'u', 16},
+    {"s16", 's', 16}, {"f16", 'f', 16}, {"b32", 'b', 32}, {"u32", 'u', 32}, {"s32", 's', 32}, {"f32", 'f', 32},
+    {"b64", 'b', 64}, {"u64", 'u', 64}, {"s64", 's', 64}, {"f64", 'f', 64},
+};
+
+const TypeFacts& facts(Type type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+}  // namespace
+
+unsigned bits_of(Type type) { return facts(type).bits; }
+bool is_signed(Type type) { return facts(type).kind == 's'; }
+bool is_float(Type type) { return facts(type).kind == 'f'; }
+const char* name_of(Type type) { return facts(type).name; }
+
+Type make_type(char kind, unsigned bits) {
+  std::size_t found = 0;
+  while (kTypes[found].kind != kind || kTypes[found].bits != bits) ++found;
+  return static_cast<Type>(found);
+}
+
+RegisterClass class_for(unsigned bits) {
+  if (bits == 1) return RegisterClass::predicate;
+  if (bits <= 16) return RegisterClass::half;
+  return bits == 32 ? RegisterClass::word : RegisterClass::wide;
+}
+
+const char* name_of(Op op) {
+  constexpr const char* kNames[] = {
+#define OPERATION(name, spelling) #name,
+#include "fuzz/ptx/model/operations.def"
+  };
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+const char* name_of(Variant variant) {
+  constexpr const char* kNames[] = {
+      "",
+#define VARIANT(name, spelling) spelling,
+#include "fuzz/ptx/model/variants.def"
+  };
+  return kNames[static_cast<std::size_t>(variant)];
+}
+
+const char* name_of(Space space) {
+  constexpr const char* kNames[] = {"", "global", "shared", "local"};
+  return kNames[static_cast<std::size_t>(space)];
+}
+
+}  // namespace ptx_fuzz
