@@ -18,8 +18,8 @@ std::string type_name() {
     return (std::is_floating_point_v<T> ? ".f" : std::is_signed_v<T> ? ".s" : ".u") + std::to_string(8 * sizeof(T));
 }
 
-// "cvt.rzi.u8.bf16 d, a;". Between bf16 and 8 bits, ptxas takes no wider register for the integer: cuda_bf16.hpp does as
-// here.
+// "cvt.rzi.u8.bf16 d, a;". Between bf16 and 8 bits, ptxas takes no wider register for the integer: cuda_bf16.hpp does
+// as here.
 template <typename To, typename From>
 std::string conversion(const std::string& modifiers) {
   const std::string name = "cvt" + modifiers + type_name<To>() + type_name<From>();
@@ -306,11 +306,12 @@ using ConvertPacked = PtxTest;
 TEST_F(ConvertPacked, SaturatesAndPacks) {
   using S = std::int32_t;
   using U = std::uint32_t;
-  const auto saturated = [](S value, S lowest, S highest) { return static_cast<U>(std::clamp(value, lowest, highest)); };
+  const auto saturated = [](S value, S lowest, S highest) {
+    return static_cast<U>(std::clamp(value, lowest, highest));
+  };
   Batch<U, S, S> shorts(edge_values<S>(), edge_values<S>());
-  shorts.add("cvt.pack.sat.s16.s32 d, a, b;", [=](S a, S b) {
-    return saturated(a, -32768, 32767) << 16 | (saturated(b, -32768, 32767) & 0xffff);
-  });
+  shorts.add("cvt.pack.sat.s16.s32 d, a, b;",
+             [=](S a, S b) { return saturated(a, -32768, 32767) << 16 | (saturated(b, -32768, 32767) & 0xffff); });
   shorts.add("cvt.pack.sat.u16.s32 d, a, b;",
              [=](S a, S b) { return saturated(a, 0, 65535) << 16 | saturated(b, 0, 65535); });
   shorts.run();
