@@ -10,6 +10,7 @@ install(TARGETS cuprum EXPORT cuprum-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cuprum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET softgpu)
   install(TARGETS softgpu softgpu_forward LIBRARY DESTINATION ${_softgpu_dir})
+  install(FILES $<TARGET_FILE_DIR:softgpu>/libcuda.so DESTINATION ${_softgpu_dir})  # a link
 endif()
 
 if(TARGET cuprum_command)

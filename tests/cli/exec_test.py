@@ -87,6 +87,25 @@ class Exec(CommandTest):
             }""", encoding="utf-8")
         self.run_client(self.compile("host", host, "-ldl"), plugin)
 
+    def test_runs_a_plugin_that_prefers_its_own_libraries(self):
+        """With RTLD_DEEPBIND, a plugin's dlopen is the C library's. So the name for linking has to be found, too."""
+        plugin = self.folder / "plugin.c"
+        plugin.write_text("""#include <dlfcn.h>
+            int run_plugin(void) {
+              void* driver = dlopen("libcuda.so", RTLD_NOW);
+              return driver && dlsym(driver, "cuInit") ? ((int (*)(unsigned))dlsym(driver, "cuInit"))(0) : 2;
+            }""", encoding="utf-8")
+        host = self.folder / "host.c"
+        host.write_text("""#define _GNU_SOURCE
+            #include <dlfcn.h>
+            int main(int count, char** words) {
+              void* plugin = count > 1 ? dlopen(words[1], RTLD_NOW | RTLD_DEEPBIND) : 0;
+              return plugin ? ((int (*)(void))dlsym(plugin, "run_plugin"))() : 3;
+            }""", encoding="utf-8")
+        result = self.run_cuprum("exec", "--", self.compile("host", host, "-ldl"),
+                                 self.compile("plugin.so", plugin, "-shared", "-fPIC", "-ldl"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_without_it_machine_code_is_refused(self):
         """Which shows that the tests above test something."""
         program = self.linked("linked")
