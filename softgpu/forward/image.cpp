@@ -51,6 +51,23 @@ std::string_view bare_cubin(std::string_view image) {
   }
 }
 
+std::vector<std::string> kept_ptx(std::string_view cubin) {
+  std::vector<std::string> modules;
+  try {
+    for (const ElfSection& section : read_elf(bytes_of(cubin)).sections) {
+      if (!section.name.starts_with(".nv_debug_ptx_txt")) continue;
+      std::string_view kept = text_of(section.contents);
+      kept.remove_prefix(std::min(kept.find_first_not_of('\0'), kept.size()));
+      std::string text(kept);
+      std::replace(text.begin(), text.end(), '\0', '\n');  // a string for each line
+      modules.push_back(std::move(text));
+    }
+  } catch (const Damaged&) {
+    modules.clear();
+  }
+  return modules;
+}
+
 namespace {
 
 class Collector {

@@ -16,6 +16,10 @@ std::string with_ptx(std::string cubin, const std::vector<std::string>& ptx);
 /// The machine code in an image of with_ptx(), for the linker, which wants it bare; anything else as it is.
 std::string_view bare_cubin(std::string_view image);
 
+/// The PTX that a cubin was made from, a module each, where it was compiled with line numbers: ptxas keeps the text for
+/// debuggers then.
+std::vector<std::string> kept_ptx(std::string_view cubin);
+
 /// What an input of a link is made of.
 struct Parts {
   std::vector<std::string> ptx;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
@@ -106,49 +107,66 @@ Links& links() {
 
 // ---- The second link ----
 
-std::vector<const char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<const char*> result;
-  for (const std::string& text : texts) result.push_back(text.c_str());
-  return result;
-}
-
-// The PTX that link-time optimisation makes of the inputs with LTO-IR; empty when it fails.
-std::string optimised_ptx(Library library, const Link& link) {
-  std::vector<std::string> options = link.options;
-  options.emplace_back("-ptx");
-  if (std::find(options.begin(), options.end(), "-lto") == options.end()) options.emplace_back("-lto");
-  std::vector<const char*> texts = pointers(options);
+// What another link gives, with the options of the first and more, of these inputs: the bytes that a pair of functions
+// such as nvJitLinkGetLinkedPtxSize and nvJitLinkGetLinkedPtx hands out. Empty when it fails.
+std::string link_again(Library library, const Link& link, std::initializer_list<const char*> more_options,
+                       const std::vector<Input>& inputs, const char* get_size, const char* get_bytes) {
+  std::vector<const char*> options;
+  for (const std::string& option : link.options) options.push_back(option.c_str());
+  for (const char* option : more_options) {
+    if (std::find(link.options.begin(), link.options.end(), option) == link.options.end()) options.push_back(option);
+  }
   Handle handle = nullptr;
-  const auto count = static_cast<std::uint32_t>(texts.size());
-  if (call(library, "nvJitLinkCreate", &handle, count, texts.data()) != kSuccess) return {};
-  std::string ptx;
+  const auto count = static_cast<std::uint32_t>(options.size());
+  if (call(library, "nvJitLinkCreate", &handle, count, options.data()) != kSuccess) return {};
   int code = kSuccess;
-  for (const Input& input : link.ltoir) {
+  for (const Input& input : inputs) {
     const void* data = input.data.data();
     if (code == kSuccess) {
       code = call(library, "nvJitLinkAddData", handle, input.type, data, input.data.size(), input.name.c_str());
     }
   }
   std::size_t size = 0;
+  std::string bytes;
   if (code == kSuccess) code = call(library, "nvJitLinkComplete", handle);
-  if (code == kSuccess) code = call(library, "nvJitLinkGetLinkedPtxSize", handle, &size);
+  if (code == kSuccess) code = call(library, get_size, handle, &size);
   if (code == kSuccess) {
-    ptx.resize(size);
-    code = call(library, "nvJitLinkGetLinkedPtx", handle, ptx.data());
-    ptx.resize(std::min(ptx.find('\0'), ptx.size()));
+    bytes.resize(size);
+    code = call(library, get_bytes, handle, static_cast<void*>(bytes.data()));
   }
   call(library, "nvJitLinkDestroy", &handle);
-  return code == kSuccess ? ptx : std::string();
+  return code == kSuccess ? bytes : std::string();
 }
 
-std::string image_of(Library library, const Link& link, std::string cubin) {
-  std::vector<std::string> ptx = link.ptx;
-  bool is_complete = link.is_complete;
-  if (!link.ltoir.empty()) {
-    ptx.push_back(optimised_ptx(library, link));
-    is_complete = is_complete && !ptx.back().empty();
+// The PTX that link-time optimisation makes of the inputs with LTO-IR; empty when it fails.
+std::string optimised_ptx(Library library, const Link& link) {
+  std::string ptx =
+      link_again(library, link, {"-lto", "-ptx"}, link.ltoir, "nvJitLinkGetLinkedPtxSize", "nvJitLinkGetLinkedPtx");
+  ptx.resize(std::min(ptx.find('\0'), ptx.size()));
+  return ptx;
+}
+
+// All modules of a link of PTX and LTO-IR. With -ptx the linker takes LTO-IR only, and drops what that doesn't use
+// itself. So both are linked to machine code that keeps the PTX it was made from. Empty when it fails.
+std::vector<std::string> mixed_ptx(Library library, const Link& link) {
+  std::vector<Input> inputs = link.ltoir;
+  for (const std::string& text : link.ptx) inputs.push_back({kPtx, text + '\0', "ptx"});
+  std::vector<std::string> modules = kept_ptx(link_again(library, link, {"-lto", "-lineinfo"}, inputs,
+                                                         "nvJitLinkGetLinkedCubinSize", "nvJitLinkGetLinkedCubin"));
+  if (modules.size() <= link.ptx.size()) modules.clear();
+  return modules;
+}
+
+// All code of a link, as PTX; empty when some of it is there as machine code alone.
+std::vector<std::string> ptx_of(Library library, const Link& link) {
+  if (!link.is_complete) return {};
+  if (link.ltoir.empty()) return link.ptx;
+  if (!link.ptx.empty()) {
+    if (std::vector<std::string> modules = mixed_ptx(library, link); !modules.empty()) return modules;
   }
-  return is_complete ? with_ptx(std::move(cubin), ptx) : cubin;
+  std::vector<std::string> modules = link.ptx;
+  modules.push_back(optimised_ptx(library, link));
+  return modules.back().empty() ? std::vector<std::string>() : modules;
 }
 
 // The image for a link that is complete, made when it is first asked for.
@@ -159,7 +177,7 @@ int get_image(Library library, Handle handle, Link& link) {
   if (code != kSuccess) return code;
   std::string cubin(size, '\0');
   code = call(library, "nvJitLinkGetLinkedCubin", handle, static_cast<void*>(cubin.data()));
-  if (code == kSuccess) link.image = image_of(library, link, std::move(cubin));
+  if (code == kSuccess) link.image = with_ptx(std::move(cubin), ptx_of(library, link));
   return code;
 }
 

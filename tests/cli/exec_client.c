@@ -14,6 +14,10 @@ typedef unsigned long long CUdeviceptr;
   X(nvrtc, nvrtcCompileProgram, (nvrtcProgram, int, const char* const*))                                               \
   X(nvrtc, nvrtcGetCUBINSize, (nvrtcProgram, size_t*))                                                                 \
   X(nvrtc, nvrtcGetCUBIN, (nvrtcProgram, char*))                                                                       \
+  X(nvrtc, nvrtcGetPTXSize, (nvrtcProgram, size_t*))                                                                   \
+  X(nvrtc, nvrtcGetPTX, (nvrtcProgram, char*))                                                                         \
+  X(nvrtc, nvrtcGetLTOIRSize, (nvrtcProgram, size_t*))                                                                 \
+  X(nvrtc, nvrtcGetLTOIR, (nvrtcProgram, char*))                                                                       \
   X(nvrtc, nvrtcDestroyProgram, (nvrtcProgram*))                                                                       \
   X(nvjitlink, __nvJitLinkCreate_13_0, (nvJitLinkHandle*, unsigned, const char**))                                     \
   X(nvjitlink, __nvJitLinkAddData_13_0, (nvJitLinkHandle, int, const void*, size_t, const char*))                      \
@@ -66,35 +70,39 @@ typedef struct {
   size_t size;
 } Image;
 
-static Image compile(const char* source, int relocatable) {
-  const char* options[] = {"-arch=sm_90", relocatable ? "-rdc=true" : "-rdc=false"};
+// The numbers are nvJitLink's.
+enum Kind { cubin = 1, ptx = 2, ltoir = 3 };
+
+static Image compile(const char* source, const char* option, enum Kind kind) {
+  const char* options[] = {"-arch=sm_90", option};
   nvrtcProgram program;
   CHECK(nvrtcCreateProgram(&program, source, "client.cu", 0, NULL, NULL));
   CHECK(nvrtcCompileProgram(program, 2, options));
   Image image;
-  CHECK(nvrtcGetCUBINSize(program, &image.size));
+  CHECK((kind == cubin ? nvrtcGetCUBINSize : kind == ptx ? nvrtcGetPTXSize : nvrtcGetLTOIRSize)(program, &image.size));
   image.data = malloc(image.size);
-  CHECK(nvrtcGetCUBIN(program, image.data));
+  CHECK((kind == cubin ? nvrtcGetCUBIN : kind == ptx ? nvrtcGetPTX : nvrtcGetLTOIR)(program, image.data));
   CHECK(nvrtcDestroyProgram(&program));
   return image;
 }
 
-static Image link_parts(Image first, Image second) {
-  enum { cubin = 1 };
-  const char* options[] = {"-arch=sm_90"};
+static Image link_parts(Image first, enum Kind first_kind, Image second, enum Kind second_kind) {
+  const char* options[] = {"-arch=sm_90", "-lto"};
   nvJitLinkHandle link;
-  CHECK(__nvJitLinkCreate_13_0(&link, 1, options));
-  CHECK(__nvJitLinkAddData_13_0(link, cubin, first.data, first.size, "first"));
-  const char* name = "second.cubin";  // the other one goes by way of a file
+  CHECK(__nvJitLinkCreate_13_0(&link, second_kind == ltoir ? 2 : 1, options));
+  CHECK(__nvJitLinkAddData_13_0(link, first_kind, first.data, first.size, "first"));
+  const char* name = "second";  // the other one goes by way of a file
   FILE* file = fopen(name, "wb");
   if (!file || fwrite(second.data, 1, second.size, file) != second.size || fclose(file)) exit(4);
-  CHECK(__nvJitLinkAddFile_13_0(link, cubin, name));
+  CHECK(__nvJitLinkAddFile_13_0(link, second_kind, name));
   CHECK(__nvJitLinkComplete_13_0(link));
   Image image;
   CHECK(__nvJitLinkGetLinkedCubinSize_13_0(link, &image.size));
   image.data = malloc(image.size);
   CHECK(__nvJitLinkGetLinkedCubin_13_0(link, image.data));
   CHECK(__nvJitLinkDestroy_13_0(&link));
+  free(first.data);
+  free(second.data);
   return image;
 }
 
@@ -127,16 +135,17 @@ int ENTRY(int count, char** words) {
   CHECK(cuInit(0));
   CHECK(cuDevicePrimaryCtxRetain(&context, 0));
   CHECK(cuCtxSetCurrent(context));
-  run(compile("extern \"C\" __global__ void fill(int* data) { data[threadIdx.x] = threadIdx.x * threadIdx.x; }", 0));
+  run(compile("extern \"C\" __global__ void fill(int* data) { data[threadIdx.x] = threadIdx.x * threadIdx.x; }",
+              "-rdc=false", cubin));
   puts("compiled and run");
-  Image kernel = compile(
+  const char* kernel =
       "extern __device__ int square(int);\n"
-      "extern \"C\" __global__ void fill(int* data) { data[threadIdx.x] = square(threadIdx.x); }",
-      1);
-  Image function = compile("__device__ int square(int i) { return i * i; }", 1);
-  run(link_parts(kernel, function));
-  free(kernel.data);
-  free(function.data);
+      "extern \"C\" __global__ void fill(int* data) { data[threadIdx.x] = square(threadIdx.x); }";
+  const char* function = "__device__ int square(int i) { return i * i; }";
+  run(link_parts(compile(kernel, "-rdc=true", cubin), cubin, compile(function, "-rdc=true", cubin), cubin));
   puts("linked and run");
+  // The LTO-IR has no use for its function itself.
+  run(link_parts(compile(kernel, "-rdc=true", ptx), ptx, compile(function, "-dlto", ltoir), ltoir));
+  puts("optimised and run");
   return 0;
 }

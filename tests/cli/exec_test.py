@@ -11,7 +11,7 @@ from cli import CommandTest, fake
 
 SOFTGPU = Path(os.environ["SOFTGPU"])
 CLIENT = Path(__file__).parent / "exec_client.c"
-ALL_RUN = "compiled and run\nlinked and run\n"
+ALL_RUN = "compiled and run\nlinked and run\noptimised and run\n"
 
 
 def library(name):

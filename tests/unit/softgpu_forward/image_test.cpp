@@ -54,6 +54,18 @@ TEST(WithPtx, LeavesAloneWhatItCanNotServe) {
   EXPECT_EQ(with_ptx(cut, {ptx_text()}), cut);
 }
 
+TEST(KeptPtx, IsTheTextOfEachModule) {
+  const auto kept = [](const std::string& text) { return std::string(8, '\0') + text; };
+  using namespace std::string_literals;
+  const std::string cubin = raw_elf({.sections = {{".text.kernel", "code"},
+                                                  {".nv_debug_ptx_txt.1", kept(".version 9.0\0.target sm_90\0"s)},
+                                                  {".nv_debug_ptx_txt.22", kept("second\0"s)}}});
+  EXPECT_THAT(kept_ptx(cubin), ElementsAre(".version 9.0\n.target sm_90\n", "second\n"));
+  EXPECT_THAT(kept_ptx(raw_elf()), IsEmpty());
+  EXPECT_THAT(kept_ptx(cubin.substr(0, cubin.size() / 2)), IsEmpty());
+  EXPECT_THAT(kept_ptx(""), IsEmpty());
+}
+
 TEST(BareCubin, IsWhatWasPutIn) {
   const std::string cubin = raw_elf();
   const std::string fatbin = with_ptx(cubin, {ptx_text()});
