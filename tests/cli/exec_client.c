@@ -106,6 +106,15 @@ static Image link_parts(Image first, enum Kind first_kind, Image second, enum Ki
   return image;
 }
 
+static Image read_file(const char* name) {
+  FILE* file = fopen(name, "rb");
+  if (!file) exit((printf("%s can't be read\n", name), 4));
+  Image image = {malloc(1 << 20), 0};
+  image.size = fread(image.data, 1, 1 << 20, file);
+  fclose(file);
+  return image;
+}
+
 // Launches the kernel `fill` with 32 threads, each of which is to write its square.
 static void run(Image image) {
   CUmodule module;
@@ -128,13 +137,18 @@ static void run(Image image) {
   #define ENTRY main
 #endif
 
+// Behind the names of the libraries there may be a file with a kernel.
 int ENTRY(int count, char** words) {
-  (void)count;
   open_libraries(words + 1);
   CUcontext context;
   CHECK(cuInit(0));
   CHECK(cuDevicePrimaryCtxRetain(&context, 0));
   CHECK(cuCtxSetCurrent(context));
+  if (count > 4) {
+    run(read_file(words[4]));
+    puts("loaded and run");
+    return 0;
+  }
   run(compile("extern \"C\" __global__ void fill(int* data) { data[threadIdx.x] = threadIdx.x * threadIdx.x; }",
               "-rdc=false", cubin));
   puts("compiled and run");

@@ -106,6 +106,32 @@ class Exec(CommandTest):
                                  self.compile("plugin.so", plugin, "-shared", "-fPIC", "-ldl"))
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def run_nvcc(self, *arguments):
+        nvcc = Path(os.environ["CUDA_HOME"]) / "bin" / "nvcc"
+        if not nvcc.exists():
+            raise unittest.SkipTest(f"there is no {nvcc}")
+        kernel = self.folder / "kernel.cu"
+        kernel.write_text('extern "C" __global__ void fill(int* data) { data[threadIdx.x] = threadIdx.x * threadIdx.x; }',
+                          encoding="utf-8")
+        result = self.run_cuprum("exec", "--", nvcc, *arguments, kernel, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_runs_what_nvcc_compiled(self):
+        """To machine code alone, as programs do that call nvcc at run time."""
+        client = self.compile("opened", CLIENT, "-ldl")
+        libraries = library("libnvrtc"), library("libnvJitLink"), "libcuda.so.1"
+        for arguments in (("-cubin", "-arch=sm_90"), ("--cubin", "-gencode", "arch=compute_90,code=sm_90", "-o", "kernel.cubin")):
+            self.run_nvcc(*arguments)
+            result = self.run_cuprum("exec", "--", client, *libraries, "kernel.cubin", cwd=self.folder)
+            self.assertEqual((result.stdout, result.returncode), ("loaded and run\n", 0), result.stderr)
+
+    def test_leaves_machine_code_alone_that_nvcc_works_on(self):
+        """fatbinary would take the image for machine code."""
+        self.run_nvcc("-fatbin", "-no-compress", "-gencode", "arch=compute_90,code=sm_90")
+        image = (self.folder / "kernel.fatbin").read_bytes()
+        self.assertEqual(image.count(b"\x50\xed\x55\xba"), 1)
+        self.assertNotIn(b".visible", image)
+
     def test_without_it_machine_code_is_refused(self):
         """Which shows that the tests above test something."""
         program = self.linked("linked")
