@@ -33,16 +33,14 @@ void set_target(Compilation& c) {
   c.code->setDataLayout(c.target->createDataLayout());
 }
 
-void choose_width(Compilation& c) {
-  c.width = simt::gang_width(simt::width_facts(*c.thread, c.spins), c.settings.width, *c.target);
-}
+void choose_width(Compilation& c) { c.width = simt::gang_width(*c.thread, c.settings.width, *c.target); }
 
 // Where lanes may have to wait for each other the gang is a single thread after all.
 void analyse(Compilation& c) {
   if (c.width > 1) {
     c.divergence = std::make_unique<simt::Divergence>(*c.thread, c.shape, c.width);
     c.layout = std::make_unique<simt::Layout>(*c.thread, *c.divergence, simt::suspending_blocks(*c.thread, c.width));
-    if (!simt::meets_together(*c.thread, *c.divergence, *c.layout)) c.width = 1;
+    if (!simt::may_run_in_step(*c.thread, *c.layout)) c.width = 1;
   }
   if (c.width == 1) c.shape = abi::BlockShape::rows;
   c.suspends = !simt::suspending_blocks(*c.thread, c.width).empty();
@@ -76,7 +74,7 @@ constexpr std::array kThreadPasses = {
     Pass{"thread-functions", "recursive functions get the thread they run for as a parameter",
          [](Compilation& c) { simt::add_thread_parameters(*c.thread); }},
     Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
-         [](Compilation& c) { c.spins = simt::mark_spin_loops(*c.thread); }},
+         [](Compilation& c) { simt::mark_spin_loops(*c.thread); }},
     Pass{"choose-width", "how many threads a gang may have", choose_width},
 };
 

@@ -34,8 +34,7 @@ struct Compilation {
 
   std::unique_ptr<llvm::Module> code;
   llvm::Function* thread = nullptr;  // one thread's code; null once gangs are made of it
-  bool spins = false;
-  unsigned width = 0;  // lanes of a gang
+  unsigned width = 0;                // lanes of a gang
 
   abi::BlockShape shape = abi::BlockShape::general;  // of the blocks that the code is for: given before the second half
   std::unique_ptr<simt::Divergence> divergence;

@@ -52,24 +52,69 @@ bool is_unaligned(Mark mark) {
   }
 }
 
-// The members are the lanes that are here: asked for by the same lanes.
+// The lanes that run `block` are those that run `before` and have a true `condition` there.
+bool is_true_side(const BasicBlock* block, const BasicBlock* before, const Value* condition, const Layout& layout) {
+  const BasicBlock* owner = layout.mask_owner(block);
+  const BasicBlock* branching = owner->getSinglePredecessor();
+  const auto* branch = branching ? dyn_cast<BranchInst>(branching->getTerminator()) : nullptr;
+  return branch && branch->isConditional() && branch->getCondition() == condition && branch->getSuccessor(0) == owner &&
+         branch->getSuccessor(1) != owner && layout.mask_owner(branching) == layout.mask_owner(before);
+}
+
+// The members are lanes that are here: what activemask gave them, or a ballot on what has led them here.
 bool names_lanes_here(const CallInst& operation, const Layout& layout) {
   if (operation.arg_empty()) return true;
-  const Value* members = operation.getArgOperand(operation.arg_size() - 1);
-  return mark_of(members) == Mark::activemask &&
-         layout.mask_owner(cast<Instruction>(members)->getParent()) == layout.mask_owner(operation.getParent());
+  const auto* members = dyn_cast<CallInst>(operation.getArgOperand(operation.arg_size() - 1));
+  const auto mark = members ? mark_of(members) : std::nullopt;
+  if (mark == Mark::activemask)
+    return layout.mask_owner(members->getParent()) == layout.mask_owner(operation.getParent());
+  return mark == Mark::vote_ballot &&
+         is_true_side(operation.getParent(), members->getParent(), members->getArgOperand(0), layout);
 }
+
+// What lanes do from the start of a block until they wait for the whole gang.
+class Writes {
+ public:
+  bool reachable_from(const BasicBlock* start) {
+    SmallVector<const BasicBlock*, 8> work{start};
+    BlockSet seen{start};
+    while (!work.empty()) {
+      const BasicBlock* block = work.pop_back_val();
+      const What what = first_in(block);
+      if (what == What::write) return true;
+      if (what == What::barrier) continue;
+      for (const BasicBlock* successor : successors(block))
+        if (seen.insert(successor).second) work.push_back(successor);
+    }
+    return false;
+  }
+
+ private:
+  enum class What : std::uint8_t { nothing, write, barrier };
+  static What first_in(const BasicBlock* block) {
+    for (const Instruction& instruction : *block) {
+      if (const auto mark = mark_of(&instruction)) {
+        if (abi::info(*mark).kind == MarkKind::block) return is_arrival(*mark) ? What::write : What::barrier;
+      } else if (instruction.mayWriteToMemory() && !isa<FenceInst>(instruction) && !is_fresh_load(instruction)) {
+        return What::write;
+      }
+    }
+    return What::nothing;
+  }
+  static bool is_arrival(Mark mark) {
+    return mark == Mark::barrier_arrive || mark == Mark::barrier_arrive_unaligned || mark == Mark::cluster_arrive ||
+           mark == Mark::cluster_arrive_unaligned;
+  }
+  // To LLVM, loads that are ordered with others write.
+  static bool is_fresh_load(const Instruction& instruction) { return isa<LoadInst>(instruction); }
+};
 
 }  // namespace
 
-WidthFacts width_facts(Function& kernel, bool spins) {
-  const bool exchanges = any_mark(kernel, [](Mark mark, CallInst&) { return abi::info(mark).kind == MarkKind::warp; });
-  return {exchanges || exchanges_through_volatile_memory(kernel), spins};
-}
-
-unsigned gang_width(const WidthFacts& facts, unsigned wanted, const TargetMachine& target) {
-  if (facts.spins) return 1;
-  if (facts.by_warps) return wanted == 0 || wanted == kWarp ? kWarp : 1;
+unsigned gang_width(Function& kernel, unsigned wanted, const TargetMachine& target) {
+  const bool by_warps = any_mark(kernel, [](Mark mark, CallInst&) { return abi::info(mark).kind == MarkKind::warp; }) ||
+                        exchanges_through_volatile_memory(kernel);
+  if (by_warps) return wanted == 0 || wanted == kWarp ? kWarp : 1;
   if (wanted != 0) return wanted;
   return target.getMCSubtargetInfo()->checkFeatures("+avx512f") ? 16 : 8;
 }
@@ -81,19 +126,20 @@ BlockSet suspending_blocks(Function& kernel, unsigned width) {
   });
 }
 
-bool meets_together(Function& kernel, const Divergence&, const Layout& layout) {
+bool may_run_in_step(Function& kernel, const Layout& layout) {
   const BlockSet to_warp = blocks_that_lead_to(
       blocks_with(kernel, [](Mark mark) { return abi::info(mark).waiting == MarkWaiting::threads; }));
   const BlockSet to_barrier =
-      blocks_that_lead_to(blocks_with(kernel, [](Mark mark) { return abi::info(mark).waiting == MarkWaiting::gangs; }));
-  const auto others_may_come = [&](const CallInst& call, const BlockSet& leading) {
-    return any_of(layout.of(call.getParent()).pending,
-                  [&](const BasicBlock* block) { return leading.contains(block); });
-  };
+      blocks_that_lead_to(blocks_with(kernel, [](Mark mark) { return abi::info(mark).kind == MarkKind::block; }));
+  Writes writes;
   return !any_mark(kernel, [&](Mark mark, CallInst& call) {
+    const auto waits_elsewhere = [&](auto&& matters) { return any_of(layout.of(call.getParent()).pending, matters); };
+    if (mark == Mark::spin)
+      return waits_elsewhere([&](const BasicBlock* block) { return writes.reachable_from(block); });
     if (abi::info(mark).waiting == MarkWaiting::threads)
-      return !names_lanes_here(call, layout) && others_may_come(call, to_warp);
-    return is_unaligned(mark) && others_may_come(call, to_barrier);
+      return !names_lanes_here(call, layout) &&
+             waits_elsewhere([&](const BasicBlock* block) { return to_warp.contains(block); });
+    return is_unaligned(mark) && waits_elsewhere([&](const BasicBlock* block) { return to_barrier.contains(block); });
   });
 }
 

@@ -14,24 +14,44 @@ using namespace llvm;
 
 namespace {
 
-bool leaves_memory_alone(const AtomicRMWInst& rmw) {
-  const auto* operand = dyn_cast<ConstantInt>(rmw.getValOperand());
-  if (!operand) return false;
+// Doing it again changes nothing: what it finds then is what others have written.
+bool is_idempotent(const AtomicRMWInst& rmw) {
   switch (rmw.getOperation()) {
+    case AtomicRMWInst::Xchg:
+    case AtomicRMWInst::Or:
+    case AtomicRMWInst::And:
+    case AtomicRMWInst::Max:
+    case AtomicRMWInst::Min:
+    case AtomicRMWInst::UMax:
+    case AtomicRMWInst::UMin: return true;
     case AtomicRMWInst::Add:
     case AtomicRMWInst::Sub:
-    case AtomicRMWInst::Or:
-    case AtomicRMWInst::Xor: return operand->isZero();
-    case AtomicRMWInst::And: return operand->isMinusOne();
+    case AtomicRMWInst::Xor: {
+      const auto* operand = dyn_cast<ConstantInt>(rmw.getValOperand());
+      return operand && operand->isZero();
+    }
     default: return false;
   }
 }
 
+bool writes(const Loop& loop) {
+  for (const BasicBlock* block : loop.blocks())
+    for (const Instruction& instruction : *block)
+      if (isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(instruction)) return true;
+  return false;
+}
+
 // A read whose result can change only because another thread writes.
 bool waits_for_others(const Instruction& instruction, const Loop& loop) {
-  if (const auto* load = dyn_cast<LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
+  if (const auto* load = dyn_cast<LoadInst>(&instruction)) {
+    if (load->isVolatile() || load->isAtomic()) return true;
+    // One that no pass could move out of the loop, for a fence say.
+    return !load->hasMetadata(LLVMContext::MD_invariant_load) && loop.isLoopInvariant(load->getPointerOperand()) &&
+           !writes(loop);
+  }
   if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction))
-    return rmw->getOperation() == AtomicRMWInst::Xchg || leaves_memory_alone(*rmw);
+    return is_idempotent(*rmw) && loop.isLoopInvariant(rmw->getPointerOperand()) &&
+           loop.isLoopInvariant(rmw->getValOperand());
   if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
     return loop.isLoopInvariant(exchange->getCompareOperand());
   return false;
@@ -57,26 +77,22 @@ bool is_spin_loop(const Loop& loop) {
 
 }  // namespace
 
-bool mark_spin_loops(Function& kernel) {
+void mark_spin_loops(Function& kernel) {
   DominatorTree dominators(kernel);
   LoopInfo loops(dominators);
-  bool found = false;
   Module* module = kernel.getParent();
   for (const Loop* loop : loops.getLoopsInPreorder()) {
     if (!is_spin_loop(*loop)) continue;
-    found = true;
     SmallVector<BasicBlock*, 4> latches;
     loop->getLoopLatches(latches);
     for (BasicBlock* latch : latches) {
       IRBuilder<> builder(latch->getTerminator());
-      const auto symbol = abi::info(abi::Mark::nanosleep).symbol;
-      FunctionCallee sleep = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy(),
-                                                         builder.getInt32Ty());
-      cast<Function>(sleep.getCallee())->setConvergent();
-      builder.CreateCall(sleep, {builder.getInt32(0)});
+      const auto symbol = abi::info(abi::Mark::spin).symbol;
+      FunctionCallee spin = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy());
+      cast<Function>(spin.getCallee())->setConvergent();
+      builder.CreateCall(spin);
     }
   }
-  return found;
 }
 
 }  // namespace softgpu::simt

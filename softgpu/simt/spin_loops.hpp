@@ -6,8 +6,8 @@
 namespace softgpu::simt {
 
 // Gives each loop whose end depends on what other threads do a suspend point at its back edge (the marked function
-// nanosleep). Returns whether there was one. A loop that retries a compare-and-swap with a fresh value is none: one
+// spin). A loop that retries a compare-and-swap with a fresh value is none: one
 // of its threads always gets on.
-bool mark_spin_loops(llvm::Function& kernel);
+void mark_spin_loops(llvm::Function& kernel);
 
 }  // namespace softgpu::simt

@@ -33,7 +33,7 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
                              {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
     }
     case MarkKind::control:
-      if (mark == Mark::nanosleep) yield(builder, gang);
+      if (mark == Mark::nanosleep || mark == Mark::spin) yield(builder, gang);
       return nullptr;
     case MarkKind::warp:
       if (!is_shuffle_predicate(mark)) return wait_for_warp(builder, call, gang);

@@ -52,7 +52,7 @@ void Widener::emit_mark(CallInst& original, Mark mark) {
     case MarkKind::block: return emit_barrier(original, mark);
     case MarkKind::warp: return emit_warp(original, mark);
     case MarkKind::control:
-      if (mark == Mark::nanosleep) return yield(builder_, arguments_.gang);
+      if (mark == Mark::nanosleep || mark == Mark::spin) return yield(builder_, arguments_.gang);
       throw std::logic_error("exit is turned into a branch before widening");
   }
 }

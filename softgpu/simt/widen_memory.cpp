@@ -33,7 +33,8 @@ void Widener::emit_load(LoadInst& original) {
   Value* pointer = original.getPointerOperand();
   const Shape address = shape(pointer);
   if (address.is_uniform()) return emit_at_lane_0(original);
-  if (!original.isSimple()) return emit_lane_by_lane(original);
+  // Relaxed loads are in no order with each other: those of all lanes may be one.
+  if (original.isVolatile() || isStrongerThanMonotonic(original.getOrdering())) return emit_lane_by_lane(original);
   define(original, {nullptr, load_strided(original)});
 }
 

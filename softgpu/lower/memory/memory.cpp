@@ -31,7 +31,10 @@ template <typename Access>
 void set_semantics(Access& access, const Instruction& i, llvm::Align alignment) {
   access.setAlignment(alignment);
   access.setVolatile(i.has(Modifier::volatile_) || i.has(Modifier::mmio));
-  const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::NotAtomic);
+  // What is read past the first cache is read anew each time: loops wait for others this way.
+  const bool fresh = i.has(Modifier::cv) || (i.opcode == ptx::Opcode::ld && i.has(Modifier::cg));
+  const llvm::AtomicOrdering order =
+      ordering_of(i, fresh ? llvm::AtomicOrdering::Monotonic : llvm::AtomicOrdering::NotAtomic);
   if (order != llvm::AtomicOrdering::NotAtomic) access.setAtomic(order, scope_of(i));
 }
 

@@ -150,6 +150,7 @@ Ran run(const std::string& ir, const Run& options) {
   module = std::move(compilation.code);
   Ran ran{width, suspends, false, false, {}};
   llvm::raw_string_ostream(ran.code) << *module;
+  if (options.compile_only) return ran;
 
   auto jit = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
   llvm::orc::SymbolMap symbols;

@@ -15,6 +15,7 @@ struct Run {
   abi::Dim3 grid{1, 1, 1};
   std::vector<std::uint64_t> params;
   std::uint32_t shared_bytes = 0;
+  bool compile_only = false;
 };
 
 struct Ran {

@@ -224,41 +224,6 @@ stay:
   for (unsigned i = 0; i < 32; ++i) EXPECT_EQ(out[i], i > 20 ? 1U : 2U);
 }
 
-// ---- Width -------------------------------------------------------------------------------------
-
-std::string loop_on(const std::string& read) {
-  return kernel(1, "  br label %again\nagain:\n" + read +
-                       "  %more = icmp eq i32 %v, 0\n  br i1 %more, label %again, label %end\nend:\n  ret void\n");
-}
-
-TEST(Width, AKernelThatSpinsRunsThreadByThread) {
-  std::vector<std::uint32_t> flag{1};
-  const test::Run options{.width = 0, .block = {4, 1, 1}, .params = {address(flag)}};
-  EXPECT_EQ(run(loop_on("  %v = load volatile i32, ptr %a0\n"), options).width, 1U);
-  EXPECT_EQ(run(loop_on("  %v = load atomic i32, ptr %a0 acquire, align 4\n"), options).width, 1U);
-  EXPECT_EQ(run(loop_on("  %v = atomicrmw or ptr %a0, i32 0 monotonic\n"), options).width, 1U);
-  EXPECT_TRUE(run(loop_on("  %v = load volatile i32, ptr %a0\n"), options).suspends);
-}
-
-TEST(Width, AKernelThatTakesWorkFromACounterRunsInGangs) {
-  std::vector<std::uint32_t> counter{1};
-  const Ran ran = run(loop_on("  %v = atomicrmw add ptr %a0, i32 1 monotonic\n"),
-                      {.width = 0, .block = {4, 1, 1}, .params = {address(counter)}});
-  EXPECT_GT(ran.width, 1U);
-}
-
-TEST(Width, WarpOperationsMakeTheGangAWarp) {
-  const std::string text = kernel(1, R"(
-  %is = icmp ult i32 %tx, 5
-  %v = call i32 @softgpu.vote_ballot(i1 %is, i32 -1)
-  store i32 %v, ptr %a0
-  ret void
-)");
-  std::vector<std::uint32_t> out(1);
-  EXPECT_EQ(run(text, {.width = 0, .block = {32, 1, 1}, .params = {address(out)}}).width, 32U);
-  EXPECT_EQ(out[0], 31U);
-}
-
 // ---- The warp ----------------------------------------------------------------------------------
 
 TEST(Warp, ShufflesReadTheOtherLane) {

@@ -1,0 +1,138 @@
+// The conditions under which threads run in step (docs/design/simt.md), each on both of its sides.
+#include <gtest/gtest.h>
+
+#include "unit/softgpu_simt/kernel_text.hpp"
+
+namespace softgpu::simt::test {
+namespace {
+
+constexpr unsigned kAlone = 1, kWarp = 32;
+
+// How wide the gangs of a kernel with this body are.
+unsigned width_of(const std::string& body, abi::Dim3 block = {64, 1, 1}) {
+  return run(kernel(1, body), {.width = 0, .block = block, .compile_only = true}).width;
+}
+
+bool in_step(const std::string& body) { return width_of(body) > kAlone; }
+
+// if (tx < 7) { inside } behind
+std::string when_low(const std::string& inside, const std::string& behind,
+                     const std::string& condition = "ult i32 %tx, 7") {
+  return "  %low = icmp " + condition + "\n  br i1 %low, label %then, label %join\nthen:\n" + inside +
+         "  br label %join\njoin:\n" + behind + "  ret void\n";
+}
+
+const std::string kStore = "  store i32 1, ptr %a0\n";
+const std::string kBarrier = "  call void @softgpu.barrier_sync(i32 0, i32 0)\n";
+const std::string kVote = "  %v = call i32 @softgpu.vote_ballot(i1 true, i32 -1)\n  store i32 %v, ptr %a0\n";
+
+// ---- Spinning ----------------------------------------------------------------------------------
+
+std::string loop_on(const std::string& read, const std::string& behind = "") {
+  return "  br label %again\nagain:\n" + read +
+         "  %more = icmp eq i32 %v, 0\n  br i1 %more, label %again, label %end\nend:\n" + behind + "  ret void\n";
+}
+
+// if (tx < 7) while (*flag == 0); behind
+std::string low_lanes_spin(const std::string& behind) {
+  return "  %low = icmp ult i32 %tx, 7\n  br i1 %low, label %again, label %join\nagain:\n"
+         "  %v = load volatile i32, ptr %a0\n  %more = icmp eq i32 %v, 0\n"
+         "  br i1 %more, label %again, label %join\njoin:\n" +
+         behind + "  ret void\n";
+}
+
+TEST(Lockstep, LanesThatAllSpinTogetherDoSoInStep) {
+  for (const char* read :
+       {"  %v = load volatile i32, ptr %a0\n", "  %v = load atomic i32, ptr %a0 acquire, align 4\n",
+        "  %v = atomicrmw or ptr %a0, i32 0 monotonic\n", "  fence seq_cst\n  %v = load i32, ptr %a0\n"}) {
+    const Ran ran = run(kernel(1, loop_on(read)), {.width = 0, .block = {64, 1, 1}, .compile_only = true});
+    EXPECT_TRUE(ran.suspends) << read;
+    EXPECT_GT(ran.width, 1U) << read;
+  }
+}
+
+TEST(Lockstep, ALoopThatGetsOnByItselfIsNoSpinning) {
+  for (const char* read :
+       {"  %v = atomicrmw add ptr %a0, i32 1 monotonic\n", "  %v = load i32, ptr %a0\n  store i32 %tx, ptr %a0\n"})
+    EXPECT_FALSE(run(kernel(1, loop_on(read)), {.width = 0, .block = {64, 1, 1}, .compile_only = true}).suspends)
+        << read;
+}
+
+TEST(Lockstep, LanesThatLeftASpinMayNotHoldBackWhatTheOthersWaitFor) {
+  EXPECT_FALSE(in_step(low_lanes_spin(kStore)));
+  EXPECT_FALSE(in_step(low_lanes_spin("  call void @softgpu.barrier_arrive(i32 1, i32 64)\n")));
+  EXPECT_TRUE(in_step(low_lanes_spin("")));
+}
+
+TEST(Lockstep, LanesThatLeftASpinForABarrierHoldNothingBack) {
+  EXPECT_TRUE(in_step(low_lanes_spin(kBarrier + kStore)));
+  EXPECT_FALSE(in_step(low_lanes_spin(kStore + kBarrier)));
+}
+
+// ---- The warp ----------------------------------------------------------------------------------
+
+TEST(Lockstep, WhereAllLanesAreTheWarpMeets) { EXPECT_EQ(width_of(kVote + "  ret void\n"), kWarp); }
+
+TEST(Lockstep, WhereSomeLanesAreElsewhereAndMayComeTheWarpDoesNotMeet) {
+  EXPECT_EQ(width_of(when_low(kVote, "  call void @softgpu.warp_sync(i32 -1)\n")), kAlone);
+  EXPECT_EQ(width_of(when_low(kVote, kStore)), kWarp) << "the others will never come";
+}
+
+TEST(Lockstep, LanesThatHaveExitedAreNotWaitedFor) {
+  const std::string body = "  %low = icmp ult i32 %tx, 7\n  br i1 %low, label %leave, label %stay\nleave:\n" + kStore +
+                           "  call void @softgpu.exit()\n  unreachable\nstay:\n" + kVote + "  ret void\n";
+  EXPECT_EQ(width_of(body), kWarp);
+}
+
+TEST(Lockstep, WholeWarpsTakeABranchTogether) {
+  const std::string body = when_low(kVote, "  call void @softgpu.warp_sync(i32 -1)\n", "ult i32 %tx, 32");
+  EXPECT_EQ(width_of(body), kWarp);
+  EXPECT_EQ(width_of(body, {6, 8, 1}), kAlone) << "threads of a warp differ in x there";
+  EXPECT_EQ(width_of(when_low(kVote, "  call void @softgpu.warp_sync(i32 -1)\n", "ult i32 %tx, 33")), kAlone);
+}
+
+TEST(Lockstep, MembersThatWereFoundActiveAreHere) {
+  const std::string sync = "  call void @softgpu.warp_sync(i32 -1)\n";
+  EXPECT_EQ(width_of(when_low("  %m = call i32 @softgpu.activemask()\n"
+                              "  %v = call i32 @softgpu.vote_ballot(i1 true, i32 %m)\n  store i32 %v, ptr %a0\n",
+                              sync)),
+            kWarp);
+  EXPECT_EQ(
+      width_of("  %m = call i32 @softgpu.activemask()\n" +
+               when_low("  %v = call i32 @softgpu.vote_ballot(i1 true, i32 %m)\n  store i32 %v, ptr %a0\n", sync)),
+      kAlone)
+      << "asked for by more lanes";
+}
+
+TEST(Lockstep, MembersByABallotOnTheBranchAreHere) {
+  const auto body = [](const std::string& condition) {
+    return "  %is = icmp ult i32 %tx, 7\n  %other = icmp ult i32 %tx, 9\n"
+           "  %m = call i32 @softgpu.vote_ballot(i1 %is, i32 -1)\n  br i1 " +
+           condition +
+           ", label %then, label %join\nthen:\n  %v = call i32 @softgpu.redux_add(i32 %tx, i32 %m)\n"
+           "  store i32 %v, ptr %a0\n  br label %join\njoin:\n  call void @softgpu.warp_sync(i32 -1)\n  ret void\n";
+  };
+  EXPECT_EQ(width_of(body("%is")), kWarp);
+  EXPECT_EQ(width_of(body("%other")), kAlone);
+}
+
+TEST(Lockstep, VolatileSharedMemoryThatIsReadAndWrittenTakesTheWholeWarp) {
+  const std::string shared = "  %s = call ptr @softgpu.shared()\n  %at = getelementptr i32, ptr %s, i64 %i64\n";
+  const std::string read = "  %v = load volatile i32, ptr %at\n", write = "  store volatile i32 %tx, ptr %at\n";
+  EXPECT_EQ(width_of(shared + write + read + "  ret void\n"), kWarp);
+  EXPECT_LT(width_of(shared + write + "  ret void\n"), kWarp);
+}
+
+// ---- Barriers ----------------------------------------------------------------------------------
+
+TEST(Lockstep, BarriersThatWarpsMayEnterInPiecesAreEnteredAsAWhole) {
+  for (const char* barrier : {"  call void @softgpu.barrier_sync_unaligned(i32 0, i32 0)\n",
+                              "  call void @softgpu.cluster_wait_unaligned()\n",
+                              "  %p = call i1 @softgpu.barrier_red_or_unaligned(i32 0, i32 0, i1 true)\n"}) {
+    EXPECT_TRUE(in_step(std::string(barrier) + "  ret void\n")) << barrier;
+    EXPECT_FALSE(in_step(when_low(barrier, kBarrier))) << barrier;
+  }
+}
+
+}  // namespace
+}  // namespace softgpu::simt::test
