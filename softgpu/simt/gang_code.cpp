@@ -27,6 +27,13 @@ Function* new_gang(Function& thread, const char* suffix) {
   return gang;
 }
 
+// LLVM would follow a value back to loads and recompute it behind every suspension, all of it: a running sum over n
+// barriers would become n^2 additions. What is one step from what the frame has anyway may be computed again.
+bool is_cheap_to_compute_again(Instruction& instruction) {
+  if (!isa<CastInst, GetElementPtrInst, BinaryOperator>(instruction)) return false;
+  return all_of(instruction.operands(), [](const Value* operand) { return isa<Constant, Argument>(operand); });
+}
+
 }  // namespace
 
 GangFunctions widen(Function& thread, const Divergence& divergence, const Layout& layout, abi::BlockShape shape,
@@ -61,7 +68,7 @@ void tidy(const GangFunctions& gangs, TargetMachine& target) {
 
 void split_coroutines(Module& module, TargetMachine& target) {
   CGSCCPassManager components;
-  components.addPass(CoroSplitPass(/*OptimizeFrame=*/true));
+  components.addPass(CoroSplitPass(is_cheap_to_compute_again, /*OptimizeFrame=*/true));
   ModulePassManager passes;
   passes.addPass(CoroEarlyPass());
   passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(std::move(components)));

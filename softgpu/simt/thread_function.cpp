@@ -3,8 +3,10 @@
 #include <stdexcept>
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "softgpu/simt/marks.hpp"
 #include "softgpu/simt/thread_values.hpp"
@@ -41,6 +43,38 @@ Function* clone_with_thread(Function& original) {
                            "': threads can't wait for each other in such a function");
 }
 
+Value* exited_field(IRBuilder<>& builder, Value* thread) {
+  return builder.CreateStructGEP(ThreadRecord::type(builder.getContext()), thread, ThreadRecord::exited);
+}
+
+// In place of an end that is never reached: nobody looks at what is returned.
+void return_at(Instruction& end) {
+  Type* type = end.getFunction()->getReturnType();
+  IRBuilder<> builder(&end);
+  if (type->isVoidTy())
+    builder.CreateRetVoid();
+  else
+    builder.CreateRet(Constant::getNullValue(type));
+  end.eraseFromParent();
+}
+
+// The thread ends in a function that was called: its record says so, and callers return at once.
+void mark_exited(CallInst& exit) {
+  IRBuilder<> builder(&exit);
+  builder.CreateStore(builder.getInt32(1), exited_field(builder, exit.getFunction()->getArg(0)));
+  return_at(*exit.getParent()->getTerminator());
+}
+
+void return_if_exited(CallInst& call, Value* thread) {
+  IRBuilder<> builder(call.getNextNode());
+  Value* exited = builder.CreateIsNotNull(builder.CreateLoad(builder.getInt32Ty(), exited_field(builder, thread)));
+  return_at(*SplitBlockAndInsertIfThen(exited, &*builder.GetInsertPoint(), /*Unreachable=*/true));
+}
+
+bool has_exit(const Function& function) {
+  return any_of(instructions(function), [](const Instruction& i) { return mark_of(&i) == abi::Mark::exit; });
+}
+
 void replace_marks(Function& function) {
   SmallVector<CallInst*, 8> calls;
   for (BasicBlock& block : function)
@@ -55,7 +89,7 @@ void replace_marks(Function& function) {
         break;
       case abi::MarkKind::clock: call->replaceAllUsesWith(read_clock(builder, mark)); break;
       case abi::MarkKind::control:
-        if (mark != abi::Mark::nanosleep) refuse(function, mark);
+        if (mark == abi::Mark::exit) mark_exited(*call);
         break;
       default: refuse(function, mark);
     }
@@ -64,7 +98,7 @@ void replace_marks(Function& function) {
 }
 
 // Calls of functions that now take the thread. All calls are direct: lowering makes a switch of those through pointers.
-void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replaced, bool is_kernel) {
+void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replaced, bool is_kernel, bool may_exit) {
   SmallVector<CallInst*, 8> calls;
   for (BasicBlock& block : caller)
     for (Instruction& instruction : block)
@@ -88,6 +122,7 @@ void pass_thread(Function& caller, const DenseMap<Function*, Function*>& replace
     replacement->takeName(call);
     call->replaceAllUsesWith(replacement);
     call->eraseFromParent();
+    if (may_exit) return_if_exited(*replacement, thread);
   }
 }
 
@@ -99,8 +134,9 @@ void add_thread_parameters(Function& kernel) {
     if (!function.isDeclaration() && &function != &kernel) originals.push_back(&function);
   DenseMap<Function*, Function*> replaced;
   for (Function* original : originals) replaced[original] = clone_with_thread(*original);
-  pass_thread(kernel, replaced, true);
-  for (const auto& [original, copy] : replaced) pass_thread(*copy, replaced, false);
+  const bool may_exit = any_of(originals, [](const Function* original) { return has_exit(*original); });
+  pass_thread(kernel, replaced, true, may_exit);
+  for (const auto& [original, copy] : replaced) pass_thread(*copy, replaced, false, may_exit);
   for (const auto& [original, copy] : replaced) {
     replace_marks(*copy);
     original->replaceAllUsesWith(copy);

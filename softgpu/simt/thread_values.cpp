@@ -112,7 +112,7 @@ Value* ThreadValues::vector(Mark mark) {
 
 StructType* ThreadRecord::type(LLVMContext& context) {
   Type* i32 = Type::getInt32Ty(context);
-  return StructType::get(context, {PointerType::getUnqual(context), i32, i32, i32, i32});
+  return StructType::get(context, {PointerType::getUnqual(context), i32, i32, i32, i32, i32});
 }
 
 // One record per lane, filled once when the gang starts.
@@ -133,6 +133,7 @@ Value* ThreadValues::make_threads() {
     put(ThreadRecord::y, coordinate(Mark::tid_y));
     put(ThreadRecord::z, coordinate(Mark::tid_z));
     put(ThreadRecord::linear, builder_.CreateAdd(arguments_.first, builder_.getInt32(lane)));
+    put(ThreadRecord::exited, builder_.getInt32(0));
   }
   return records;
 }

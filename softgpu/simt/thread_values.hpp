@@ -45,7 +45,7 @@ class ThreadValues {
 // What a called function knows of its thread: the memory behind the marked function `thread`.
 struct ThreadRecord {
   static llvm::StructType* type(llvm::LLVMContext&);
-  enum Field : unsigned { block, x, y, z, linear };
+  enum Field : unsigned { block, x, y, z, linear, exited };
 };
 
 // The value of a query inside a function that is called with a pointer to its ThreadRecord.
