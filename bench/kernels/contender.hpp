@@ -1,4 +1,4 @@
-// Four computations and whoever can do them. main.cpp gives all contenders the same inputs, compares their results and
+// Five computations and whoever can do them. main.cpp gives all contenders the same inputs, compares their results and
 // times them in turn.
 #pragma once
 
@@ -17,16 +17,21 @@ inline constexpr std::size_t grid_side = 4096;                    // stencil
 inline constexpr std::size_t reduction_block = 256;  // threads; each block adds up twice as many elements
 inline constexpr std::size_t tile = 16;              // threads per side of a block in the matrix product
 
+// Smoothing: each pass halves an element and adds a quarter of its neighbours; the ends stay as they are. On CUDA all
+// passes are one cooperative launch, with a barrier of the grid between them.
+inline constexpr std::size_t smooth_size = std::size_t{1} << 20;
+inline constexpr unsigned smooth_passes = 8, smooth_blocks = 16;
+
 inline constexpr float saxpy_factor = 2.5f;
 inline constexpr float stencil_centre = 0.5f, stencil_side = 0.125f;
 
-enum class Computation { saxpy, reduction, matrix_product, stencil };
+enum class Computation { saxpy, reduction, matrix_product, stencil, smoothing };
 inline constexpr std::array all_computations = {Computation::saxpy, Computation::reduction, Computation::matrix_product,
-                                                Computation::stencil};
+                                                Computation::stencil, Computation::smoothing};
 
 /// Values are small whole numbers, so that sums are exact in any order and results can be compared for equality.
 struct Inputs {
-  std::vector<float> x, y;  ///< vector_size: y becomes factor * x + y; x is added up
+  std::vector<float> x, y;  ///< vector_size: y becomes factor * x + y; x is added up, its start is smoothed
   std::vector<float> a, b;  ///< matrix_side squared: a * b
   std::vector<float> grid;  ///< grid_side squared; its border stays as it is
 };

@@ -9,6 +9,8 @@ namespace {
 using namespace cuprum;
 
 const char* const source = R"(
+#include <cooperative_groups.h>
+
 extern "C" __global__ void saxpy(float factor, const float* x, float* y, size_t n) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) y[i] = factor * x[i] + y[i];
@@ -46,6 +48,17 @@ extern "C" __global__ void stencil(const float* in, float* out, unsigned n, floa
   size_t i = size_t(y) * n + x;
   out[i] = centre * in[i] + side * (in[i - 1] + in[i + 1] + in[i - n] + in[i + n]);
 }
+
+extern "C" __global__ void smooth(const float* x, float* a, float* b, unsigned n, unsigned passes) {
+  const float* from = x;
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    float* to = pass % 2 == 0 ? b : a;
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+      to[i] = i == 0 || i == n - 1 ? from[i] : 0.5f * from[i] + 0.25f * (from[i - 1] + from[i + 1]);
+    cooperative_groups::this_grid().sync();
+    from = to;
+  }
+}
 )";
 
 class Cuprum : public Contender {
@@ -76,6 +89,10 @@ class Cuprum : public Contender {
         launch(stream_, {.grid = {m / 64, m / 4}, .block = {64, 4}}, stencil_, grid_, next_grid_, m, stencil_centre,
                stencil_side);
         break;
+      case Computation::smoothing:
+        launch(stream_, {.grid = smooth_blocks, .block = 256, .is_cooperative = true}, smooth_, x_, smooth_a_, smooth_b_,
+               static_cast<unsigned>(smooth_size), smooth_passes);
+        break;
     }
     stream_.sync();
   }
@@ -86,6 +103,7 @@ class Cuprum : public Contender {
       case Computation::reduction: return download(*sum_, 1);
       case Computation::matrix_product: return download(c_, matrix_side * matrix_side);
       case Computation::stencil: return download(next_grid_, grid_side * grid_side);
+      case Computation::smoothing: return download(smooth_a_, smooth_size);
     }
     return {};
   }
@@ -130,12 +148,14 @@ class Cuprum : public Contender {
   Kernel reduce_ = code_.get_kernel("reduce");
   Kernel multiply_ = code_.get_kernel("multiply");
   Kernel stencil_ = code_.get_kernel("stencil");
+  Kernel smooth_ = code_.get_kernel("smooth");
   Buffer x_ = allocate(vector_size), y_ = allocate(vector_size);
   Buffer partial_ = allocate(vector_size / (2 * reduction_block)),
          partial2_ = allocate(vector_size / (2 * reduction_block));
   Buffer a_ = allocate(matrix_side * matrix_side), b_ = allocate(matrix_side * matrix_side);
   Buffer c_ = allocate(matrix_side * matrix_side);
   Buffer grid_ = allocate(grid_side * grid_side), next_grid_ = allocate(grid_side * grid_side);
+  Buffer smooth_a_ = allocate(smooth_size), smooth_b_ = allocate(smooth_size);
   Buffer* sum_ = nullptr;
 };
 

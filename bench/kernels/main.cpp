@@ -1,4 +1,4 @@
-// How fast softgpu's code is: four kernels against the same computation in C++ with OpenMP, and in OpenCL on PoCL.
+// How fast softgpu's code is: five kernels against the same computation in C++ with OpenMP, and in OpenCL on PoCL.
 //
 //   build/release/bin/bench_kernels [ROUNDS]
 //
@@ -23,6 +23,7 @@ const char* title(Computation computation) {
     case Computation::reduction: return "reduction, 16 M floats";
     case Computation::matrix_product: return "matrix product, 1024 x 1024";
     case Computation::stencil: return "5-point stencil, 4096 x 4096";
+    case Computation::smoothing: return "8 x smoothing, grid barriers";
   }
   return "";
 }

@@ -48,6 +48,11 @@ kernel void stencil(global const float* in, global float* out, uint n, float cen
   size_t i = (size_t)y * n + x;
   out[i] = centre * in[i] + side * (in[i - 1] + in[i + 1] + in[i - n] + in[i + n]);
 }
+
+kernel void smooth(global const float* from, global float* to, uint n) {
+  uint i = get_global_id(0);
+  to[i] = i == 0 || i == n - 1 ? from[i] : 0.5f * from[i] + 0.25f * (from[i - 1] + from[i + 1]);
+}
 )";
 
 void check(cl_int code, const char* call) {
@@ -85,6 +90,7 @@ class OpenCl : public Contender {
     reduce_ = kernel("reduce");
     multiply_ = kernel("multiply");
     stencil_ = kernel("stencil");
+    smooth_ = kernel("smooth");
   }
 
   std::string name() const override { return name_; }
@@ -99,6 +105,8 @@ class OpenCl : public Contender {
     c_ = upload(std::vector<float>(matrix_side * matrix_side));
     grid_ = upload(inputs.grid);
     next_grid_ = upload(inputs.grid);
+    smooth_a_ = upload(std::vector<float>(smooth_size));
+    smooth_b_ = upload(std::vector<float>(smooth_size));
   }
 
   void run(Computation computation) override {
@@ -117,6 +125,7 @@ class OpenCl : public Contender {
         set_arguments(stencil_, grid_, next_grid_, m, stencil_centre, stencil_side);
         enqueue(stencil_, grid_side, grid_side, 64, 4);
         break;
+      case Computation::smoothing: smooth(); break;
     }
     check(clFinish(queue_), "clFinish");
   }
@@ -127,6 +136,7 @@ class OpenCl : public Contender {
       case Computation::reduction: return download(sum_, 1);
       case Computation::matrix_product: return download(c_, matrix_side * matrix_side);
       case Computation::stencil: return download(next_grid_, grid_side * grid_side);
+      case Computation::smoothing: return download(smooth_a_, smooth_size);
     }
     return {};
   }
@@ -141,6 +151,17 @@ class OpenCl : public Contender {
       sum_ = from = to;
       to = to == partial_ ? partial2_ : partial_;
       n = blocks;
+    }
+  }
+
+  // OpenCL has no barrier of the grid: a launch for each pass.
+  void smooth() {
+    cl_mem from = x_;
+    for (unsigned pass = 0; pass < smooth_passes; ++pass) {
+      cl_mem to = pass % 2 == 0 ? smooth_b_ : smooth_a_;
+      set_arguments(smooth_, from, to, static_cast<cl_uint>(smooth_size));
+      enqueue(smooth_, smooth_size, 1, 256, 1);
+      from = to;
     }
   }
 
@@ -177,8 +198,8 @@ class OpenCl : public Contender {
   cl_context context_;
   cl_command_queue queue_;
   cl_program program_;
-  cl_kernel saxpy_, reduce_, multiply_, stencil_;
-  cl_mem x_, y_, partial_, partial2_, a_, b_, c_, grid_, next_grid_, sum_ = nullptr;
+  cl_kernel saxpy_, reduce_, multiply_, stencil_, smooth_;
+  cl_mem x_, y_, partial_, partial2_, a_, b_, c_, grid_, next_grid_, smooth_a_, smooth_b_, sum_ = nullptr;
 };
 
 }  // namespace

@@ -40,6 +40,13 @@ void stencil(const float* in, float* out, std::size_t n) {
     }
 }
 
+void smooth(const float* in, float* out, std::size_t n) {
+  out[0] = in[0];
+  out[n - 1] = in[n - 1];
+#pragma omp parallel for simd schedule(static)
+  for (std::size_t i = 1; i < n - 1; ++i) out[i] = 0.5f * in[i] + 0.25f * (in[i - 1] + in[i + 1]);
+}
+
 class OpenMp : public Contender {
  public:
   std::string name() const override { return "OpenMP"; }
@@ -48,6 +55,8 @@ class OpenMp : public Contender {
     inputs_ = inputs;
     product_.assign(matrix_side * matrix_side, 0.0f);
     next_grid_ = inputs.grid;
+    smooth_.assign(smooth_size, 0.0f);
+    smooth2_.assign(smooth_size, 0.0f);
   }
 
   void run(Computation computation) override {
@@ -58,6 +67,15 @@ class OpenMp : public Contender {
         matrix_product(inputs_.a.data(), inputs_.b.data(), product_.data(), matrix_side);
         break;
       case Computation::stencil: stencil(inputs_.grid.data(), next_grid_.data(), grid_side); break;
+      case Computation::smoothing: {
+        const float* from = inputs_.x.data();
+        for (unsigned pass = 0; pass < smooth_passes; ++pass) {
+          float* to = pass % 2 == 0 ? smooth2_.data() : smooth_.data();
+          smooth(from, to, smooth_size);
+          from = to;
+        }
+        break;
+      }
     }
   }
 
@@ -67,6 +85,7 @@ class OpenMp : public Contender {
       case Computation::reduction: return {sum_};
       case Computation::matrix_product: return product_;
       case Computation::stencil: return next_grid_;
+      case Computation::smoothing: return smooth_;
     }
     return {};
   }
@@ -74,7 +93,7 @@ class OpenMp : public Contender {
  private:
   Inputs inputs_;
   float sum_ = 0;
-  std::vector<float> product_, next_grid_;
+  std::vector<float> product_, next_grid_, smooth_, smooth2_;
 };
 
 }  // namespace
