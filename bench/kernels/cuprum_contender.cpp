@@ -90,8 +90,8 @@ class Cuprum : public Contender {
                stencil_side);
         break;
       case Computation::smoothing:
-        launch(stream_, {.grid = smooth_blocks, .block = 256, .is_cooperative = true}, smooth_, x_, smooth_a_, smooth_b_,
-               static_cast<unsigned>(smooth_size), smooth_passes);
+        launch(stream_, {.grid = smooth_blocks, .block = 256, .is_cooperative = true}, smooth_, x_, smooth_a_,
+               smooth_b_, static_cast<unsigned>(smooth_size), smooth_passes);
         break;
     }
     stream_.sync();

@@ -92,7 +92,30 @@ struct Barrier {
 };
 
 inline constexpr std::uint32_t kBarriers = 16;
-using Barriers = std::array<Barrier, kBarriers>;
+
+// Most kernels use one of them: only those that have been used are ever looked at.
+class Barriers {
+ public:
+  Barrier& use(std::uint32_t id) {
+    used_ |= 1U << id;
+    return barriers_[id];
+  }
+  const Barrier& operator[](std::uint32_t id) const { return barriers_[id]; }
+
+  template <typename Visit>
+  void for_each_used(Visit visit) {
+    for (std::uint32_t left = used_; left != 0; left &= left - 1)
+      visit(barriers_[static_cast<std::uint32_t>(std::countr_zero(left))]);
+  }
+  void clear() {
+    for_each_used([](Barrier& barrier) { barrier.clear(); });
+    used_ = 0;
+  }
+
+ private:
+  std::array<Barrier, kBarriers> barriers_;
+  std::uint32_t used_ = 0;
+};
 
 // barrier.cluster, where arriving and waiting are two steps. A thread arrives again only after it has waited, so all
 // arrivals that are counted are of one phase. Gangs arrive as a whole.

@@ -32,7 +32,7 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
   cluster_barrier_ = &cluster_barrier;
   threads_ = block_.size.x * block_.size.y * block_.size.z;
   frames_.reset();
-  for (Barrier& barrier : barriers_) barrier.clear();
+  barriers_.clear();
   ready_.clear();
   next_.clear();
   waiting_for_cluster_.clear();
@@ -124,7 +124,7 @@ void BlockRun::end_gang(const GangRun& run) {
   // Exited threads no longer count: the others may have been waiting for them alone.
   const std::uint32_t first = run.gang.first_thread;
   exits_.add(first, run.gang.lanes);
-  for (Barrier& barrier : barriers_) release_if_complete(barrier);
+  barriers_.for_each_used([&](Barrier& barrier) { release_if_complete(barrier); });
   if (warps_.empty()) return;
   warps_[first / kWarp].exit(first % kWarp, released_);
   go_on_in_warp(first / kWarp);
@@ -155,7 +155,7 @@ void BlockRun::release_active() {
 }
 
 Barrier& BlockRun::barrier_numbered(const abi::Gang& gang, std::uint32_t id) {
-  if (id < kBarriers) return barriers_[id];
+  if (id < kBarriers) return barriers_.use(id);
   std::fprintf(stderr,
                "softgpu: kernel %s, block (%u,%u,%u): line %u of the PTX names barrier %u; there are %u, from 0 on\n",
                launch_->kernel_name.c_str(), block_.index.x, block_.index.y, block_.index.z, gang.line, id, kBarriers);
