@@ -40,6 +40,17 @@ KERNEL(old_value_behind_the_loop)(uint32_t* out, uint32_t* cell) {
   out[old / 3] = old + t * 0;
 }
 
+// A bounded counter: the loop has two ends, and what was found is used behind both.
+KERNEL(bounded_counter)(int* out, int* counter, int most) {
+  int assumed = 0, found;
+  while (true) {
+    found = atomicCAS(counter, assumed, assumed + 1);
+    if (found == assumed || found >= most) break;
+    assumed = found;
+  }
+  if (found < most) out[found] = found * 2; else atomicAdd(out + most, found);
+}
+
 KERNEL(sum_of_doubles)(double* out, const double* in) {
   uint64_t* bits = (uint64_t*)out;
   uint64_t old = *bits, assumed;
@@ -201,6 +212,12 @@ TEST_F(Atomics, TheOldValueBehindACompareAndSwapLoop) {
               each<std::uint32_t>(64, [](int t) { return 3 * t; }));
 }
 
+TEST_F(Atomics, ABoundedCounter) {
+  auto expected = each<int>(51, [](int i) { return 2 * i; });
+  expected[50] = 50 * 46;
+  EXPECT_SAME(run("bounded_counter", {.grid = 2, .block = 48}, zeros<int>(51), zeros<int>(1), 50), expected);
+}
+
 TEST_F(Atomics, ASumOfDoublesByCompareAndSwap) {
   const auto in = each<double>(96, [](int i) { return i * 0.25; });
   EXPECT_SAME(run("sum_of_doubles", {.block = 96}, zeros<double>(1), in),
@@ -212,6 +229,68 @@ TEST_F(Atomics, SaturatingCountersOf16Bits) {
   std::vector<std::uint16_t> expected(10);
   for (int counter : which) at(expected, counter) = std::min<std::uint16_t>(20, at(expected, counter) + 1);
   EXPECT_SAME(run("counters_of_16_bits", {.grid = 2, .block = 128}, zeros<std::uint16_t>(10), which, 20), expected);
+}
+
+/// The same with the cell in `cell`, when nobody else changes it.
+std::int64_t use_of_a_result(int t, int& cell, int guess, const std::vector<int>& table,
+                             std::vector<std::int64_t>& out) {
+  const auto cas = [&cell](int expected, int value) {
+    const int old = cell;
+    if (old == expected) cell = value;
+    return old;
+  };
+  std::int64_t sum = 0;
+  switch (t % 16) {
+    case 0: return cas(guess, -1);
+    case 1: return cas(guess, -1) == guess ? 1 : 0;
+    case 2: return 1000 / cas(guess, -1);
+    case 3: return 100000000000 / cas(guess, -1);
+    case 4: return 1000u % static_cast<unsigned>(cas(guess, -1));
+    case 5: return at(table, cas(guess, -1) & 15);
+    case 6: return std::int64_t{1} << (cas(guess, -1) & 63);
+    case 7: return cas(guess, -1) > guess ? t : -t;
+    case 8: {
+      const int old = cas(guess, -5);
+      return old * 10 + (old == guess ? 1 : 0);
+    }
+    case 9: {
+      const int old = cas(guess, -1);
+      return old != guess ? cas(old, -2) : old;
+    }
+    case 10: {
+      const int old = cas(guess, 1);
+      for (int i = 0; i < old % 5; ++i) sum += i * old;
+      return sum;
+    }
+    case 11: return static_cast<std::int64_t>(cas(guess, -1)) * 3;
+    case 12: {
+      const int bits = std::popcount(static_cast<unsigned>(cas(guess, -1)));
+      return bits + std::min(cas(-1, guess), 50);
+    }
+    case 13: {
+      const int old = cas(guess, -1);
+      at(out, 64 + old - 7) = old;
+      return 0;
+    }
+    case 14: return cas(cas(guess, guess), 3);
+    default: {
+      const int low = static_cast<std::int8_t>(cas(guess, -1));
+      return low + static_cast<std::int16_t>(cas(-1, 300) * 300);
+    }
+  }
+}
+
+TEST_F(Atomics, ResultsOfCompareAndSwapUsedInManyWays) {
+  std::vector<int> cells = each<int>(64, [](int t) { return t + 7; });
+  const std::vector<int> guesses = each<int>(64, [](int t) { return t / 16 % 2 == 0 ? t + 7 : 1000; });
+  const std::vector<int> table = scrambled_numbers(16, 100);
+  const auto result = run("uses_of_a_result", {.block = 64}, zeros<std::int64_t>(128), cells, guesses, table);
+  std::vector<std::int64_t> expected(128);
+  for (int t = 0; t < 64; ++t) {
+    const std::int64_t value = use_of_a_result(t, at(cells, t), at(guesses, t), table, expected);
+    at(expected, t) = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * 1000) + at(cells, t);
+  }
+  EXPECT_EQ(result, expected);
 }
 
 TEST_F(Atomics, AHashTableWithLinearProbing) {

@@ -172,12 +172,16 @@ int barriers_in_functions(int t, int n) {
   return other * 1000 + other + 1 + 3 * other + 3;
 }
 
-TEST_F(Calls, BarriersInFunctions) {
-  for (const int n : {64, 100, 1})
-    EXPECT_SAME(run("barriers_in_functions", {.grid = 2, .block = n}, zeros<int>(static_cast<std::size_t>(2 * n))),
-                each<int>(2 * n, [n](int i) { return barriers_in_functions(i % n, n); }))
-        << n;
+class BarriersInFunctions : public Calls, public ::testing::WithParamInterface<int> {};
+
+TEST_P(BarriersInFunctions, HoldInBlocksOfAnySize) {
+  const int n = GetParam();
+  EXPECT_SAME(run("barriers_in_functions", {.grid = 2, .block = n}, zeros<int>(static_cast<std::size_t>(2 * n))),
+              each<int>(2 * n, [n](int i) { return barriers_in_functions(i % n, n); }));
 }
+
+INSTANTIATE_TEST_SUITE_P(OfThreads, BarriersInFunctions, ::testing::Values(1, 64, 100),
+                         ::testing::PrintToStringParamName());
 
 struct State {
   int round, sum;

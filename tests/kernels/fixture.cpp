@@ -19,7 +19,6 @@ using uint16_t = unsigned short;
 using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
 using int64_t = long long;
-#line 1
 )";
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Matrices, stencils and fields: tiles in shared memory, blocks of two and three dimensions.
 #include <algorithm>
+#include <utility>
 
 #include "kernels/fixture.hpp"
 

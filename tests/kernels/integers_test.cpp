@@ -136,6 +136,21 @@ class Integers : public KernelsTest {
   }
 };
 
+TEST_F(Integers, MultiplicativeHashes) {
+  EXPECT_SAME(run("multiplicative_hash", {.grid = 2, .block = 128}, zeros<std::uint32_t>(256), 1000u),
+              each<std::uint32_t>(
+                  256, [](int i) { return std::uint64_t{static_cast<std::uint32_t>(i) * 2654435761u} * 1000u >> 32; }));
+}
+
+TEST_F(Integers, ShiftedOutOf32BitsThenWidened) {
+  EXPECT_SAME(run("shifted_out_then_widened", {.block = 64}, zeros<std::uint64_t>(64)),
+              each<std::uint64_t>(64, [](int i) {
+                const auto t = static_cast<std::uint32_t>(i);
+                return std::uint64_t{t << 30} +
+                       (static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(t << 29))) >> 3);
+              }));
+}
+
 TEST_F(Integers, IndicesOf16BitsThatWrap) {
   const std::vector<int> in = scrambled_numbers(65536, 100000);
   EXPECT_SAME(run("index_of_16_bits_wraps", {.block = 256}, zeros<int>(256), in, std::uint16_t{65500}),

@@ -31,6 +31,19 @@ done:
   out[t] = s;
 }
 
+// The same where all threads share the limit.
+KERNEL(two_exits_and_a_status)(int* out, int limit) {
+  int t = threadIdx.x, i = 0, s;
+  do {
+    if (i == limit) { atomicOr(out + 64, 1); s = 2; goto done; }
+    ++i;
+  } while (i < t);
+  atomicAdd(out + 65, 1);
+  s = 1;
+done:
+  out[t] = s;
+}
+
 KERNEL(search)(int* out, const int* wanted) {
   int t = threadIdx.x, x = wanted[t], v = t, i = 60;
   while (--i > 0) if (x == i) { v += 5; break; }
@@ -201,6 +214,21 @@ class Joins : public KernelsTest {
   Joins() : KernelsTest(source) {}
 };
 
+TEST_F(Joins, ADivergentContinueBeforeTheOnlyBreak) {
+  EXPECT_SAME(run("continue_before_the_only_break", {.block = 64}, zeros<int>(64)), each<int>(64, [](int t) {
+                int x = t;
+                for (int i = 1;; ++i) {
+                  if (((t + i) & 1) != 0) {
+                    x = x * 3 + 1;
+                  } else if (i > 10) {
+                    return x;
+                  } else {
+                    x += i;
+                  }
+                }
+              }));
+}
+
 TEST_F(Joins, LoopsLeftByDifferentExits) {
   const std::vector<int> limits = each<int>(64, [](int t) { return t % 3 == 0 ? 1000 : t / 2; });
   std::vector<int> expected = zeros<int>(66);
@@ -211,6 +239,21 @@ TEST_F(Joins, LoopsLeftByDifferentExits) {
     if (!found) ++expected[65];
   }
   EXPECT_SAME(run("two_exits_of_a_loop", {.block = 64}, zeros<int>(66), limits), expected);
+}
+
+TEST_F(Joins, StatusOfLoopsLeftByDifferentExits) {
+  auto expected = each<int>(66, [](int t) { return t > 20 ? 2 : 1; });
+  expected[64] = 1;
+  expected[65] = 21;
+  EXPECT_SAME(run("two_exits_and_a_status", {.block = 64}, zeros<int>(66), 20), expected);
+}
+
+TEST_F(Joins, SearchLoops) {
+  const std::vector<int> wanted = each<int>(64, [](int t) { return (t * 7) % 80; });
+  EXPECT_SAME(run("search", {.block = 64}, zeros<int>(64), wanted), each<int>(64, [&](int t) {
+                const int x = at(wanted, t);
+                return x > 0 && x < 60 ? (t + 5) * 100 + x : t * 100;
+              }));
 }
 
 TEST_F(Joins, BinarySearches) {

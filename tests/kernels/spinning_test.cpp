@@ -378,6 +378,12 @@ TEST_F(Spinning, TwoLocksAtATime) {
               expected);
 }
 
+TEST_F(Spinning, ALockBesideAShuffle) {
+  std::vector<int> expected = each<int>(33, [](int i) { return 496 + i % 32; });
+  expected[0] = 496 * 32;
+  EXPECT_SAME(run("lock_beside_a_shuffle", {.block = 32}, zeros<int>(33), zeros<int>(1)), expected);
+}
+
 TEST_F(Spinning, ATicketLock) {
   std::vector<int> expected(97);
   for (std::size_t i = 1; i < 97; ++i) expected[i] = expected[0] = expected[0] * 5 % 9973 + 1;

@@ -1,6 +1,7 @@
 // Warp-wide operations where the threads of a warp are at different places, and warp-synchronous code.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <numeric>
 
 #include "kernels/fixture.hpp"
@@ -195,23 +196,75 @@ KERNEL(producers_and_consumers_in_a_warp)(int* out, const int* in, int rounds) {
   out[t] = sum;
 }
 
-// Old code: a warp's threads go in step, and volatile makes them see each other's writes. Legal since Volta only with
-// __syncwarp(); without it on the H200 the pattern below still has one result, because each access is ordered.
-KERNEL(reduction_in_volatile_memory)(int* out, const int* in) {
-  extern __shared__ int sums[];
+// A reduction whose last warp goes on alone: by __syncwarp(), or as it was written before Volta, when a warp's threads
+// went in step and volatile made them see each other's writes.
+#define REDUCTION(name, Element, step)                                                               \
+  KERNEL(name)(int* out, const int* in) {                                                            \
+    extern __shared__ int sums[];                                                                    \
+    int t = threadIdx.x;                                                                             \
+    sums[t] = in[blockIdx.x * blockDim.x + t];                                                       \
+    __syncthreads();                                                                                 \
+    for (int s = blockDim.x / 2; s > 32; s /= 2) {                                                   \
+      if (t < s) sums[t] += sums[t + s];                                                             \
+      __syncthreads();                                                                               \
+    }                                                                                                \
+    if (t < 32) {                                                                                    \
+      Element* v = sums;                                                                             \
+      if (blockDim.x >= 64) { step(32) }                                                             \
+      step(16) step(8) step(4) step(2) step(1)                                                       \
+    }                                                                                                \
+    if (t == 0) out[blockIdx.x] = sums[0];                                                           \
+  }
+#define IN_STEP(d) v[t] += v[t + d];
+#define WITH_BARRIERS(d) { int other = v[t + d]; __syncwarp(); v[t] += other; __syncwarp(); }
+REDUCTION(reduction_in_volatile_memory, volatile int, IN_STEP)
+REDUCTION(reduction_with_syncwarp, int, WITH_BARRIERS)
+
+// Threads that have exited are not waited for.
+KERNEL(votes_after_early_exits)(unsigned* out, const int* in) {
   int t = threadIdx.x;
-  sums[t] = in[blockIdx.x * blockDim.x + t];
-  __syncthreads();
-  for (int s = blockDim.x / 2; s > 32; s /= 2) {
-    if (t < s) sums[t] += sums[t + s];
-    __syncthreads();
+  if (in[t] % 5 == 0) return;
+  unsigned there = __ballot_sync(ALL, 1);
+  if (in[t] % 5 == 1) { out[t] = there; return; }
+  out[t] = __ballot_sync(ALL, in[t] % 2) ^ there;
+}
+
+// Keys are served one after the other, each by those that have it.
+KERNEL(peers_by_key)(int* out, const int* in) {
+  int t = threadIdx.x, key = in[t] % 4, result = 0;
+  unsigned open = ALL;
+  while (open >> (t & 31) & 1) {
+    int first = __shfl_sync(open, key, __ffs(open) - 1);
+    unsigned peers = __ballot_sync(open, key == first);
+    if (key == first) {
+      result = __reduce_add_sync(peers, in[t]) * 10 + __popc(peers & ((1u << (t & 31)) - 1));
+      break;
+    }
+    open &= ~peers;
   }
-  if (t < 32) {
-    volatile int* v = sums;
-    if (blockDim.x >= 64) v[t] += v[t + 32];
-    v[t] += v[t + 16]; v[t] += v[t + 8]; v[t] += v[t + 4]; v[t] += v[t + 2]; v[t] += v[t + 1];
+  out[t] = result;
+}
+
+__device__ __noinline__ int sum_of_warp(int v) {
+  for (int d = 16; d; d /= 2) v += __shfl_xor_sync(ALL, v, d);
+  return v;
+}
+KERNEL(shuffles_in_functions)(int* out, const int* in) {
+  int t = threadIdx.x, v = sum_of_warp(in[t]);
+  for (int i = 0; i < 3; ++i) v = sum_of_warp(v % 100 + t % (i + 2));
+  out[t] = v;
+}
+
+// A warp's threads hand a value along by partial masks of two.
+KERNEL(pairs_in_divergent_loops)(int* out, const int* in) {
+  int t = threadIdx.x, lane = t & 31, v = in[t];
+  unsigned pair = 3u << (lane & ~1);
+  for (int i = 0; i < in[t & ~1] % 8; ++i) {
+    int other = __shfl_xor_sync(pair, v, 1);
+    v = lane & 1 ? v + other : v * 2 - other;
+    __syncwarp(pair);
   }
-  if (t == 0) out[blockIdx.x] = sums[0];
+  out[t] = v;
 }
 
 KERNEL(leader_does_the_work)(int* out, const int* in) {
@@ -247,6 +300,37 @@ class Warps : public KernelsTest {
 TEST_F(Warps, BranchesExchangeThroughSharedMemory) {
   EXPECT_SAME(run("exchange_between_branches", {.block = 64}, zeros<int>(64), in),
               each<int>(64, [&](int t) { return t % 2 == 0 ? at(in, t + 1) + 1000 : at(in, t - 1) * 3; }));
+}
+
+TEST_F(Warps, BranchesPlayPingPong) {
+  EXPECT_SAME(run("ping_pong_between_branches", {.block = 64}, zeros<int>(64), 9), each<int>(64, [](int t) {
+                int v = t / 32;
+                for (int i = 0; i < 9; ++i) v = v * 3 + 1 - i;
+                return v;
+              }));
+}
+
+TEST_F(Warps, VotesInBothBranches) {
+  EXPECT_SAME(run("vote_in_both_branches", {.block = 64}, zeros<unsigned>(64), in), each<unsigned>(64, [&](int t) {
+                const unsigned bits = ballot(t, [&](int i) { return i % 2 == 1 ? at(in, i) > 50 : at(in, i) < 20; });
+                return t % 2 == 1 ? bits : ~bits;
+              }));
+}
+
+TEST_F(Warps, AnyAndAllInBothBranches) {
+  EXPECT_SAME(run("any_and_all_in_both_branches", {.block = 64}, zeros<int>(64), in), each<int>(64, [&](int t) {
+                const bool any = ballot(t, [&](int i) { return at(in, i) == 7; }) != 0;
+                const bool all = ballot(t, [&](int i) { return at(in, i) < (i % 3 != 0 ? 90 : 95); }) == ~0u;
+                return (any ? 2 : 0) + (t % 32 < 20 ? 1 : 0) + (all ? 4 : 0);
+              }));
+}
+
+TEST_F(Warps, ShufflesInBothBranches) {
+  EXPECT_SAME(run("shuffle_in_both_branches", {.block = 64}, zeros<int>(64), in), each<int>(64, [&](int t) {
+                const auto given = [&](int i) { return i % 2 == 1 ? at(in, i) + 5 : at(in, i) * 2; };
+                const int warp = t / 32 * 32;
+                return t % 2 == 1 ? given(warp + (t + 3) % 32) : -given(warp + (t + 6) % 32);
+              }));
 }
 
 TEST_F(Warps, HalvesWithMasksOfTheirOwn) {
@@ -334,6 +418,71 @@ TEST_F(Warps, ProducersAndConsumersInAWarp) {
                   for (int k = 0; k < v % 6; ++k) sum += v + k;
                 }
                 return sum;
+              }));
+}
+
+class Reductions : public Warps {
+ protected:
+  void expect_sums(const char* kernel) {
+    for (const int n : {32, 64, 256}) {
+      const LaunchConfig config{.grid = 256 / n, .block = n, .shmem_size = (n + 32) * sizeof(int)};
+      EXPECT_SAME(
+          run(kernel, config, zeros<int>(256 / n), in),
+          each<int>(256 / n, [&](int b) { return std::accumulate(in.begin() + b * n, in.begin() + (b + 1) * n, 0); }))
+          << n;
+    }
+  }
+};
+
+TEST_F(Reductions, InSharedMemoryWithSyncwarp) { expect_sums("reduction_with_syncwarp"); }
+
+TEST_F(Reductions, InVolatileSharedMemory) {
+  const char* width = std::getenv("SOFTGPU_WIDTH");
+  if (width != nullptr && width != std::string_view("auto") && width != std::string_view("32"))
+    GTEST_SKIP() << "the kernel was written for warps in step; SOFTGPU_WIDTH=" << width << " asks for less";
+  expect_sums("reduction_in_volatile_memory");
+}
+
+TEST_F(Warps, VotesAfterEarlyExits) {
+  EXPECT_SAME(run("votes_after_early_exits", {.block = 64}, zeros<unsigned>(64), in), each<unsigned>(64, [&](int t) {
+                const unsigned there = ballot(t, [&](int i) { return at(in, i) % 5 != 0; });
+                if (at(in, t) % 5 == 0) return 0u;
+                if (at(in, t) % 5 == 1) return there;
+                return there ^ ballot(t, [&](int i) { return at(in, i) % 5 > 1 && at(in, i) % 2 == 1; });
+              }));
+}
+
+TEST_F(Warps, PeersByKey) {
+  EXPECT_SAME(run("peers_by_key", {.block = 64}, zeros<int>(64), in), each<int>(64, [&](int t) {
+                int sum = 0, rank = 0;
+                for (int i = t / 32 * 32; i < t / 32 * 32 + 32; ++i) {
+                  if (at(in, i) % 4 != at(in, t) % 4) continue;
+                  sum += at(in, i);
+                  rank += i < t ? 1 : 0;
+                }
+                return sum * 10 + rank;
+              }));
+}
+
+TEST_F(Warps, ShufflesInFunctions) {
+  const auto sums = [](const std::vector<int>& values) {
+    return each<int>(
+        64, [&](int t) { return std::accumulate(values.begin() + t / 32 * 32, values.begin() + t / 32 * 32 + 32, 0); });
+  };
+  std::vector<int> v = sums(in);
+  for (int i = 0; i < 3; ++i) v = sums(each<int>(64, [&](int t) { return at(v, t) % 100 + t % (i + 2); }));
+  EXPECT_SAME(run("shuffles_in_functions", {.block = 64}, zeros<int>(64), in), v);
+}
+
+TEST_F(Warps, PairsInDivergentLoops) {
+  EXPECT_SAME(run("pairs_in_divergent_loops", {.block = 64}, zeros<int>(64), in), each<int>(64, [&](int t) {
+                int even = at(in, t & ~1), odd = at(in, t | 1);
+                for (int i = 0; i < at(in, t & ~1) % 8; ++i) {
+                  const int before = even;
+                  even = even * 2 - odd;
+                  odd = odd + before;
+                }
+                return t % 2 == 0 ? even : odd;
               }));
 }
 
