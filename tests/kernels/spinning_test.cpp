@@ -332,7 +332,8 @@ TEST_P(Flags, ThatAnotherWarpSets) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ReadInEveryWay, Flags,
-                         ::testing::Values("by_atomic_add", "by_atomic_or", "by_atomic_cas", "by_volatile_load",
+                         ::testing::Values("by_atomic_max", "by_atomic_add", "by_atomic_or", "by_atomic_cas",
+                                           "by_volatile_load", "by_ldcv", "by_ldcg", "by_plain_load",
                                            "by_acquiring_load", "by_relaxed_load", "with_sleep"),
                          [](const auto& instance) { return std::string(instance.param); });
 
