@@ -2,14 +2,29 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
 namespace softgpu::memory {
 namespace {
 
 constexpr std::size_t kSmallestReservation = std::size_t{1} << 30;
 constexpr std::size_t kGuardBytes = kPageBytes;
+constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
+constexpr std::size_t kFewestInChunk = 16;  // so that there are far fewer chunks than mappings, whatever their size
 
-void* map_inaccessible(void* address, std::size_t bytes, int extra_flags) {
-  return mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
+constexpr int kMapFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+// Drops what is mapped there.
+bool map_anew(std::byte* base, std::size_t bytes, int protection) {
+  return mmap(base, bytes, protection, kMapFlags | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+// Drops the contents of pages that are no file's, which then read as zeros. The system refuses for locked pages.
+bool clear(std::byte* base, std::size_t bytes) {
+  if (madvise(base, bytes, MADV_DONTNEED) != 0) std::memset(base, 0, bytes);
+  return true;  // always, as map_anew() is not
 }
 
 // What a mapping of `bytes` takes of the address space.
@@ -21,9 +36,17 @@ std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? 
 
 }  // namespace
 
-AddressSpace::AddressSpace(std::size_t bytes) {
+// A quarter of the table at most: each takes two entries.
+std::size_t AddressSpace::guarded_mappings() {
+  constexpr std::size_t kDefaultTable = 65530;
+  std::size_t table = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> table;
+  return (table != 0 ? table : kDefaultTable) / 8;
+}
+
+AddressSpace::AddressSpace(std::size_t bytes, std::size_t most_guarded) : most_guarded_(most_guarded) {
   for (size_ = round_up(bytes, kSmallestReservation); size_ >= kSmallestReservation; size_ /= 2) {
-    void* reserved = map_inaccessible(nullptr, size_, 0);
+    void* reserved = mmap(nullptr, size_, PROT_NONE, kMapFlags, -1, 0);
     if (reserved == MAP_FAILED) continue;
     base_ = static_cast<std::byte*>(reserved);
     const std::size_t half = size_ / 2 / kHugePageBytes * kHugePageBytes;
@@ -50,19 +73,97 @@ std::byte* AddressSpace::claim(std::size_t bytes) {
 }
 
 std::byte* AddressSpace::map(std::size_t bytes) {
-  std::byte* base = claim(bytes);
+  std::byte* const guarded = map_guarded(bytes);
+  return guarded != nullptr ? guarded : map_in_chunk(bytes);
+}
+
+std::byte* AddressSpace::map_guarded(std::size_t bytes) {
+  if (bytes > size_) throw OutOfMemory();
+  std::byte* base = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (guarded_ >= most_guarded_) return nullptr;
+    const auto first = free_.take(footprint(bytes), alignment_for(bytes));
+    if (!first) throw OutOfMemory();
+    base = reinterpret_cast<std::byte*>(*first);
+    ++guarded_;
+  }
   const std::size_t mapped = round_up(bytes, kPageBytes);
   if (mprotect(base, mapped, PROT_READ | PROT_WRITE) != 0) {
     const std::scoped_lock lock(mutex_);
+    --guarded_;
     free_.give(number(base), footprint(bytes));
-    throw OutOfMemory();
+    return nullptr;
   }
   if (mapped >= kHugePageBytes) madvise(base, mapped, MADV_HUGEPAGE);  // fewer faults; harmless where it fails
   return base;
 }
 
+std::byte* AddressSpace::map_in_chunk(std::size_t bytes) {
+  const std::size_t wanted = round_up(bytes, kPageBytes);
+  if (wanted < bytes || wanted > size_) throw OutOfMemory();
+  const std::scoped_lock lock(mutex_);
+  if (std::byte* const base = take_from_chunks(wanted)) return base;
+  for (const std::size_t chunk : {std::max(kChunkBytes, round_up(wanted * kFewestInChunk, kHugePageBytes)), wanted}) {
+    const auto first = chunk <= size_ ? free_.take(footprint(chunk), alignment_for(chunk)) : std::nullopt;
+    if (!first) continue;  // there may be room for less
+    auto* const base = reinterpret_cast<std::byte*>(*first);
+    if (mprotect(base, chunk, PROT_READ | PROT_WRITE) != 0) {
+      free_.give(*first, footprint(chunk));
+      continue;
+    }
+    chunks_.emplace(base, chunk);
+    free_in_chunks_.give(*first, chunk);
+    return take_from_chunks(wanted);
+  }
+  throw OutOfMemory();
+}
+
+std::byte* AddressSpace::take_from_chunks(std::size_t bytes) {
+  return reinterpret_cast<std::byte*>(free_in_chunks_.take(bytes, alignment_for(bytes)).value_or(0));
+}
+
+void AddressSpace::note_file(std::byte* base) {
+  const std::scoped_lock lock(mutex_);
+  files_.insert(base);
+}
+
 void AddressSpace::unmap(std::byte* base, std::size_t bytes) {
-  // Where the system refuses, the pages are kept, and the addresses with them.
+  const std::size_t mapped = round_up(bytes, kPageBytes);
+  std::unique_lock lock(mutex_);
+  const bool is_file = files_.erase(base) != 0;
+  if (unmap_in_chunk(base, mapped, is_file)) return;
+  lock.unlock();
+  // Where the table of mappings is full, mapping anew may fail; the other two calls need no entry of it.
+  const bool done =
+      make_inaccessible(base, mapped) || (!is_file && clear(base, mapped) && mprotect(base, mapped, PROT_NONE) == 0);
+  lock.lock();
+  --guarded_;
+  if (done) free_.give(number(base), footprint(bytes));  // else the pages are kept, and the addresses with them
+}
+
+// Under the lock.
+bool AddressSpace::unmap_in_chunk(std::byte* base, std::size_t mapped, bool is_file) {
+  auto chunk = chunks_.upper_bound(base);
+  if (chunk == chunks_.begin()) return false;
+  --chunk;
+  const auto [chunk_base, chunk_bytes] = *chunk;
+  if (base >= chunk_base + chunk_bytes) return false;
+  if (!(is_file ? map_anew(base, mapped, PROT_READ | PROT_WRITE) : clear(base, mapped))) return true;  // kept
+  free_in_chunks_.give(number(base), mapped);
+  const bool is_empty = free_in_chunks_.take_at(number(chunk_base), chunk_bytes);
+  if (!is_empty) return true;
+  if (!make_inaccessible(chunk_base, chunk_bytes)) {
+    free_in_chunks_.give(number(chunk_base), chunk_bytes);
+    return true;
+  }
+  free_.give(number(chunk_base), footprint(chunk_bytes));
+  chunks_.erase(chunk);
+  return true;
+}
+
+void AddressSpace::unclaim(std::byte* base, std::size_t bytes) {
+  // Where the system refuses, what is mapped there is kept, and the addresses with it.
   if (!make_inaccessible(base, round_up(bytes, kPageBytes))) return;
   const std::scoped_lock lock(mutex_);
   free_.give(number(base), footprint(bytes));
@@ -84,8 +185,6 @@ void AddressSpace::release(std::byte* base, std::size_t bytes) {
 
 // Mapping anew drops the pages and makes them inaccessible in one call. It can fail only where the kernel's table of
 // mappings is full.
-bool AddressSpace::make_inaccessible(std::byte* base, std::size_t bytes) {
-  return map_inaccessible(base, bytes, MAP_FIXED) != MAP_FAILED;
-}
+bool AddressSpace::make_inaccessible(std::byte* base, std::size_t bytes) { return map_anew(base, bytes, PROT_NONE); }
 
 }  // namespace softgpu::memory

@@ -5,13 +5,20 @@
 // programs reserve to map memory into themselves lie in a part of their own, one behind the other, because there a
 // program may want the addresses that follow.
 //
+// Each such mapping takes two entries of the system's table of the process's mappings (vm.max_map_count), which
+// threads, malloc and the loader need as well. So there is a limit to them. What is mapped beyond it lies side by side
+// in chunks that are accessible as a whole: it gets zeroed memory and gives it back like the others, but an
+// inaccessible page follows the chunk only.
+//
 // Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <new>
+#include <set>
 
 #include "softgpu/memory/free_ranges.hpp"
 
@@ -31,8 +38,9 @@ struct OutOfMemory : std::bad_alloc {
 
 class AddressSpace {
  public:
-  // Reserves up to `bytes`; less where the process is limited, at least 1 GiB, else throws OutOfMemory.
-  explicit AddressSpace(std::size_t bytes);
+  // Reserves up to `bytes`; less where the process is limited, at least 1 GiB, else throws OutOfMemory. So many
+  // mappings have a page of their own behind them.
+  explicit AddressSpace(std::size_t bytes, std::size_t most_guarded = guarded_mappings());
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
@@ -43,6 +51,10 @@ class AddressSpace {
   std::byte* claim(std::size_t bytes);
   // Gives back what map() or claim() returned for the same size.
   void unmap(std::byte* base, std::size_t bytes);
+  void unclaim(std::byte* base, std::size_t bytes);
+
+  // Somebody has mapped a file in place of the pages that map() returned.
+  void note_file(std::byte* base);
 
   // A range for mappings that the program places: whole pages, at a multiple of `alignment`, and at `hint` if that is
   // possible (null: anywhere). Throws OutOfMemory.
@@ -55,12 +67,25 @@ class AddressSpace {
   bool contains(const void* pointer) const;
   std::size_t size() const { return size_; }
 
+  // How many mappings this system lets a process guard, with most of its table left to others.
+  static std::size_t guarded_mappings();
+
  private:
+  std::byte* map_guarded(std::size_t bytes);  // null: the system refuses
+  std::byte* map_in_chunk(std::size_t bytes);
+  std::byte* take_from_chunks(std::size_t bytes);                         // null: there is no room in them
+  bool unmap_in_chunk(std::byte* base, std::size_t bytes, bool is_file);  // false: it is in none
+
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
   std::mutex mutex_;
   FreeRanges free_;           // the lower half
   FreeRanges free_reserved_;  // the upper half, for reserve()
+  const std::size_t most_guarded_;
+  std::size_t guarded_ = 0;
+  std::map<std::byte*, std::size_t> chunks_;  // where they start and how long they are
+  FreeRanges free_in_chunks_;                 // zeroed and accessible
+  std::set<std::byte*> files_;                // what note_file() was told
 };
 
 }  // namespace softgpu::memory

@@ -19,7 +19,7 @@ std::byte* map_part(AddressSpace& space, const SharedMemory& file, std::uint64_t
     file.map_at(base, offset, round_up(bytes, kPageBytes), Access::read_write);
     return base;
   } catch (...) {
-    space.unmap(base, bytes);
+    space.unclaim(base, bytes);
     throw;
   }
 }
@@ -64,7 +64,7 @@ void SharedHeap::release(std::byte* base, std::size_t bytes) {
     file_->discard(block.offset, block.bytes);
     free_offsets_.give(block.offset, block.bytes);
   }
-  space().unmap(base, bytes);
+  space().unclaim(base, bytes);
   account_->refund(bytes);
 }
 
@@ -91,7 +91,7 @@ ImportedHeap::ImportedHeap(AddressSpace& space, std::shared_ptr<SharedMemory> fi
 
 std::byte* ImportedHeap::allocate(std::size_t) { throw OutOfMemory(); }
 
-void ImportedHeap::release(std::byte* base, std::size_t bytes) { space().unmap(base, bytes); }
+void ImportedHeap::release(std::byte* base, std::size_t bytes) { space().unclaim(base, bytes); }
 
 std::optional<ExportRecord> ImportedHeap::find(std::uint64_t slot, std::uint64_t serial) const {
   ExportRecord record;

@@ -80,7 +80,7 @@ void release(const memory::Allocation& allocation) {
   if (allocation.pool)
     allocation.pool->free_now(allocation.base);
   else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
-    Driver::get().address_space().unmap(allocation.base, allocation.size);
+    Driver::get().address_space().unclaim(allocation.base, allocation.size);
   else
     heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
 }

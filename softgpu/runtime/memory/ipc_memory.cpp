@@ -70,6 +70,7 @@ std::shared_ptr<SharedMemory> make_file(const Allocation& allocation) {
   try {
     copy_content(allocation.base, bytes, *file);
     file->map_at(allocation.base, 0, bytes, memory::Access::read_write);
+    Driver::get().address_space().note_file(allocation.base);
   } catch (...) {
     memory::protect(allocation.base, bytes, memory::Access::read_write);
     throw;
@@ -94,7 +95,7 @@ CUdeviceptr map_opened(Context& context, std::shared_ptr<SharedMemory> file) {
                                  .freed_by = memory::FreedBy::closing,
                                  .backing = std::make_shared<OpenedMemory>(std::move(file))});
   } catch (...) {
-    driver.address_space().unmap(base, properties.bytes);
+    driver.address_space().unclaim(base, properties.bytes);
     throw;
   }
   return to_device(base);

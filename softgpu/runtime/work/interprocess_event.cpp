@@ -51,7 +51,7 @@ std::byte* map_page(const SharedMemory& file) {
     file.map_at(page, 0, memory::kPageBytes, memory::Access::read_write);
     return page;
   } catch (...) {
-    space.unmap(page, memory::kPageBytes);
+    space.unclaim(page, memory::kPageBytes);
     throw;
   }
 }
@@ -63,7 +63,7 @@ InterprocessEvent::InterprocessEvent(std::shared_ptr<SharedMemory> file)
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(State) <= memory::kPageBytes);
 }
 
-InterprocessEvent::~InterprocessEvent() { Driver::get().address_space().unmap(page_, memory::kPageBytes); }
+InterprocessEvent::~InterprocessEvent() { Driver::get().address_space().unclaim(page_, memory::kPageBytes); }
 
 std::shared_ptr<InterprocessEvent> InterprocessEvent::create() {
   std::shared_ptr<InterprocessEvent> event(

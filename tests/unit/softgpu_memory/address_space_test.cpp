@@ -1,13 +1,18 @@
 #include "softgpu/memory/address_space.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <vector>
 
 #include "softgpu/memory/heap.hpp"
+#include "softgpu/memory/shared_memory.hpp"
 
 namespace softgpu::memory {
 namespace {
@@ -124,6 +129,106 @@ TEST(Heap, HandsOutAsMuchAsItHas) {
   EXPECT_EQ(heap.used(), 0u);
   EXPECT_THROW(heap.allocate(11 * kPageBytes), OutOfMemory);
   EXPECT_EQ(heap.used(), 0u);
+}
+
+// Lines of /proc/self/maps.
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+TEST(AddressSpace, ManyMappingsTakeFewEntriesOfTheSystemsTable) {
+  AddressSpace space(4 * kGiB, 100);
+  const std::size_t before = mappings();
+  std::vector<std::byte*> mapped;
+  for (int i = 0; i < 200'000; ++i) mapped.push_back(space.map(kPageBytes));
+  EXPECT_LT(mappings() - before, 300u);
+  for (std::size_t i = 0; i < mapped.size(); i += 1000) std::memset(mapped[i], 1, kPageBytes);
+  for (std::byte* memory : mapped) space.unmap(memory, kPageBytes);
+  EXPECT_LT(mappings(), before + 10) << "all of it was given back";
+}
+
+TEST(AddressSpace, MappingsInAChunkAreZeroedAndDontOverlap) {
+  AddressSpace space(kGiB, 0);
+  std::mt19937 random(1);
+  std::vector<std::pair<std::byte*, std::size_t>> mapped;
+  for (int round = 0; round < 2000; ++round) {
+    if (mapped.size() > 50 || (!mapped.empty() && random() % 2 == 0)) {
+      const std::size_t which = random() % mapped.size();
+      const auto [memory, bytes] = mapped[which];
+      ASSERT_EQ(std::count(memory, memory + bytes, std::byte{0xa5}), static_cast<std::ptrdiff_t>(bytes));
+      space.unmap(memory, bytes);
+      mapped.erase(mapped.begin() + static_cast<std::ptrdiff_t>(which));
+    } else {
+      const std::size_t bytes = 1 + random() % (random() % 8 == 0 ? 3 * kHugePageBytes : 5 * kPageBytes);
+      mapped.emplace_back(space.map(bytes), bytes);
+      std::byte* const memory = mapped.back().first;
+      ASSERT_EQ(std::count(memory, memory + bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes));
+      std::memset(memory, 0xa5, bytes);
+    }
+  }
+  for (const auto& [memory, bytes] : mapped) space.unmap(memory, bytes);
+  const std::size_t all_but_guard = space.size() / 2 - kHugePageBytes;
+  EXPECT_NO_THROW(space.unmap(space.map(all_but_guard), all_but_guard));
+}
+
+TEST(AddressSpace, NothingIsAccessibleBehindAChunk) {
+  AddressSpace space(kGiB, 0);
+  std::byte* const first = space.map(kPageBytes);
+  std::byte* last = first;
+  while (std::byte* const next = space.map(kPageBytes)) {
+    if (next != last + kPageBytes) break;
+    last = next;
+  }
+  EXPECT_TRUE(readable(last));
+  EXPECT_FALSE(readable(last + kPageBytes));
+}
+
+// A file that was mapped over the memory is not what the next owner of the addresses gets.
+TEST(AddressSpace, FilesDontStayInAChunk) {
+  AddressSpace space(kGiB, 0);
+  std::byte* const neighbour = space.map(kPageBytes);
+  std::byte* const memory = space.map(kPageBytes);
+  const auto file = SharedMemory::create(SharedMemory::Purpose::device_memory, kPageBytes, 0);
+  file->map_at(memory, 0, kPageBytes, Access::read_write);
+  space.note_file(memory);
+  memory[0] = std::byte{1};
+  space.unmap(memory, kPageBytes);
+  std::byte* const again = space.map(kPageBytes);
+  ASSERT_EQ(again, memory);
+  EXPECT_EQ(again[0], std::byte{0});
+  again[0] = std::byte{2};
+  std::byte in_file{};
+  EXPECT_TRUE(file->read(0, &in_file, 1));
+  EXPECT_EQ(in_file, std::byte{1});
+  space.unmap(again, kPageBytes);
+  space.unmap(neighbour, kPageBytes);
+}
+
+// In a process of its own, whose table of mappings it fills: every second page is made inaccessible.
+TEST(AddressSpaceDeathTest, FreesWhereTheTableOfMappingsIsFull) {
+  const auto run = [] {
+    AddressSpace space(kGiB);
+    std::vector<std::byte*> mapped;
+    for (int i = 0; i < 1000; ++i) mapped.push_back(space.map(kPageBytes));
+    for (std::byte* memory : mapped) memory[0] = std::byte{1};
+    const std::size_t pages = std::size_t{1} << 22;
+    auto* const filler = static_cast<std::byte*>(
+        mmap(nullptr, pages * kPageBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    std::size_t page = 0;
+    while (page < pages && mprotect(filler + page * kPageBytes, kPageBytes, PROT_NONE) == 0) page += 2;
+    if (page >= pages) std::_Exit(3);  // the table is not as small as this test takes it to be
+    for (std::byte* memory : mapped) space.unmap(memory, kPageBytes);
+    for (const std::byte* memory : mapped)
+      if (readable(memory)) std::_Exit(1);
+    for (int i = 0; i < 1000; ++i) {
+      std::byte* const memory = space.map(kPageBytes);
+      if (memory[0] != std::byte{0}) std::_Exit(2);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

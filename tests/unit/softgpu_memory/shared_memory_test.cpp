@@ -75,8 +75,8 @@ TEST(SharedMemory, IsOneMemoryInTwoPlaces) {
   EXPECT_EQ(second[100], std::byte{7});
   file->discard(kPageBytes, kPageBytes);
   EXPECT_EQ(second[100], std::byte{0});
-  space.unmap(first, kPageBytes);
-  space.unmap(second, kPageBytes);
+  space.unclaim(first, kPageBytes);
+  space.unclaim(second, kPageBytes);
 }
 
 TEST(SharedMemory, IsReadAndWrittenWithinItsBounds) {
