@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -200,6 +202,23 @@ TEST_F(Memory, AsynchronousCopyFromPageableMemoryMayBeOverwrittenAtOnce) {
   ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
   ASSERT_SUCCESS(CU(cuMemcpyDtoH)(values.data(), memory.get(), 4096));
   EXPECT_EQ(values, std::vector<int>(1024, 1));
+}
+
+TEST_F(Memory, RegisteringAddressesWithoutMemoryFails) {
+  constexpr std::size_t kPage = 4096;
+  auto* const pages =
+      static_cast<char*>(mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(pages), MAP_FAILED);
+  ASSERT_EQ(munmap(pages + 2 * kPage, kPage), 0);
+  ASSERT_EQ(mprotect(pages + 3 * kPage, kPage, PROT_NONE), 0);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages + 2 * kPage, kPage, 0));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages, 3 * kPage, 0)) << "only its beginning is";
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages + 3 * kPage, kPage, 0));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages, ~std::size_t{0} - kPage, 0));
+  ASSERT_SUCCESS(CU(cuMemHostRegister)(pages, 2 * kPage, 0));
+  EXPECT_SUCCESS(CU(cuMemHostUnregister)(pages));
+  munmap(pages, 2 * kPage);
+  munmap(pages + 3 * kPage, kPage);
 }
 
 }  // namespace

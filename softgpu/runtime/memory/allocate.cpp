@@ -1,3 +1,5 @@
+#include <sys/mman.h>
+
 #include <limits>
 #include <optional>
 
@@ -109,12 +111,37 @@ void free_array(std::byte* base) {
   if (const auto taken = Driver::get().allocations().erase(base)) release(*taken);
 }
 
+namespace {
+
+int populate_for_reading(std::uintptr_t first, std::size_t length) {
+  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ of Linux 5.14
+  return madvise(reinterpret_cast<void*>(first), length, kPopulateRead);
+}
+
+// Whether the pages are there, as the system sees it, which has to lock them. Populating finds those that nobody may
+// read, too; a system that can't do that knows at least of pages that are not mapped.
+bool is_mapped(const void* pointer, std::size_t bytes) {
+  const auto page_of = [](const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) / memory::kPageBytes * memory::kPageBytes;
+  };
+  const std::uintptr_t first = page_of(pointer), end = reinterpret_cast<std::uintptr_t>(pointer) + bytes;
+  if (end < first) return false;
+  const std::size_t length = memory::round_up(end - first, memory::kPageBytes);
+  if (populate_for_reading(first, length) == 0) return true;
+  const bool can_populate = populate_for_reading(page_of(&first), memory::kPageBytes) == 0;
+  return !can_populate && msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
+}
+
+}  // namespace
+
 void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
   require_unsafe_calls_allowed();
   require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
   require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   require(pointer != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE, "nothing to register");
+  require(is_mapped(pointer, bytes), CUDA_ERROR_INVALID_VALUE,
+          "there is no memory at some of the addresses, or the program may not read it");
   const bool added = Driver::get().allocations().insert({.base = static_cast<std::byte*>(pointer),
                                                          .size = bytes,
                                                          .kind = memory::Kind::registered,
