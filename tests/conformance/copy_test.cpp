@@ -326,5 +326,58 @@ TEST_F(Set2D, PitchedMemoryHasElementsOfThreeSizes) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemAllocPitch)(&pointer, &pitch, 100, 0, 4));
 }
 
+// Sizes of which pitch times height does not fit 64 bits: each would wrap around to something small.
+class HugeExtents : public DriverTest {
+ protected:
+  static constexpr std::size_t kHuge = std::size_t{1} << 63;
+};
+
+TEST_F(HugeExtents, OfSetsAreRefused) {
+  const DeviceMemory memory(4096);
+  const CUdeviceptr target = memory.get();
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD2D8)(target, kHuge, 1, 16, 3));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD2D8)(target, std::size_t{1} << 33, 1, 16, kHuge >> 30));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD2D32)(target, kHuge, 1, kHuge >> 1, 1));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD2D8)(target, 16, 1, std::size_t{1} << 32, kHuge >> 31));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD2D16Async)(target, kHuge, 1, 16, 3, nullptr));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemsetD32)(target, 1, kHuge >> 1));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+}
+
+TEST_F(HugeExtents, OfCopiesAreRefused) {
+  const DeviceMemory memory(4096);
+  std::vector<char> host(4096);
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = host.data();
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = memory.get();
+  copy.WidthInBytes = 16;
+  copy.Height = 2;
+  copy.Depth = 2;
+  copy.srcPitch = copy.dstPitch = std::size_t{1} << 30;
+  copy.srcHeight = copy.dstHeight = std::size_t{1} << 34;  // a slice of 2 to the 64 bytes
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy3D)(&copy));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy3DAsync)(&copy, nullptr));
+  copy.srcHeight = copy.dstHeight = 2;
+  copy.Height = std::size_t{1} << 34;
+  copy.Depth = 1;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy3D)(&copy));
+  copy.Height = 2;
+  copy.srcY = std::size_t{1} << 34;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy3D)(&copy));
+  CUDA_MEMCPY2D plane{};
+  plane.srcMemoryType = CU_MEMORYTYPE_HOST;
+  plane.srcHost = host.data();
+  plane.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  plane.dstDevice = memory.get();
+  plane.WidthInBytes = 16;
+  plane.srcPitch = plane.dstPitch = std::size_t{1} << 30;
+  plane.Height = (std::size_t{1} << 34) + 1;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy2D)(&plane));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpy2DAsync)(&plane, nullptr));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemcpyHtoD)(memory.get(), host.data(), ~std::size_t{0} - 64));
+}
+
 }  // namespace
 }  // namespace conformance

@@ -7,6 +7,8 @@
 namespace softgpu::api {
 namespace {
 
+using runtime::checked_product;
+using runtime::checked_sum;
 using runtime::Copy;
 using runtime::Side;
 using runtime::to_device;
@@ -38,19 +40,22 @@ Place place(const PlaceRequest& side, const Copy& copy) {
           CUDA_ERROR_INVALID_VALUE, "no such type of memory");
   require(side.pitch <= kMaxPitch && copy.width <= kMaxPitch && side.x <= kMaxPitch, CUDA_ERROR_INVALID_VALUE,
           "a row is longer than CU_DEVICE_ATTRIBUTE_MAX_PITCH");
-  const std::size_t pitch = side.pitch != 0 ? side.pitch : side.x + copy.width;
-  const std::size_t height = side.height != 0 ? side.height : side.y + copy.height;
+  const std::size_t row_end = side.x + copy.width, slice_end = checked_sum(side.y, copy.height);
+  const std::size_t pitch = side.pitch != 0 ? side.pitch : row_end;
+  const std::size_t height = side.height != 0 ? side.height : slice_end;
   const bool rows_matter = copy.height > 1 || copy.depth > 1 || side.y > 0;
-  require(!rows_matter || side.x + copy.width <= pitch, CUDA_ERROR_INVALID_VALUE,
-          "a row of the copy reaches beyond the pitch");
-  require((copy.depth <= 1 && side.z == 0) || side.y + copy.height <= height, CUDA_ERROR_INVALID_VALUE,
+  require(!rows_matter || row_end <= pitch, CUDA_ERROR_INVALID_VALUE, "a row of the copy reaches beyond the pitch");
+  const bool slices_matter = copy.depth > 1 || side.z > 0;
+  require(!slices_matter || slice_end <= height, CUDA_ERROR_INVALID_VALUE,
           "a slice of the copy reaches beyond the height");
-  const std::size_t slice = pitch * height;
+  const std::size_t slice = slices_matter ? checked_product(pitch, height) : pitch * height;
   std::byte* base =
       side.type == CU_MEMORYTYPE_HOST ? static_cast<std::byte*>(const_cast<void*>(side.host)) : to_pointer(side.device);
   require(base != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
-  return {base + side.z * slice + side.y * pitch + side.x, pitch, slice,
-          side.type == CU_MEMORYTYPE_DEVICE ? Side::device : Side::any};
+  const std::size_t offset =
+      checked_sum(checked_sum(checked_product(side.z, slice), checked_product(side.y, pitch)), side.x);
+  const std::size_t first = checked_sum(to_device(base), offset);
+  return {to_pointer(first), pitch, slice, side.type == CU_MEMORYTYPE_DEVICE ? Side::device : Side::any};
 }
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER, whose fields have the same names.

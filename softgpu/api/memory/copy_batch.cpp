@@ -76,7 +76,7 @@ Place place(const CUmemcpy3DOperand& operand, const CUextent3D& extent, const Co
   require(pitch >= extent.width, CUDA_ERROR_INVALID_VALUE, "a row is shorter than the copy is wide");
   require(height >= extent.height, CUDA_ERROR_INVALID_VALUE, "a layer is lower than the copy is high");
   check_hint(memory.locHint, memory.ptr);
-  return {to_pointer(memory.ptr), pitch, pitch * height, runtime::Side::any};
+  return {to_pointer(memory.ptr), pitch, runtime::checked_product(pitch, height), runtime::Side::any};
 }
 
 BatchedCopy volume(const CUDA_MEMCPY3D_BATCH_OP& request) {

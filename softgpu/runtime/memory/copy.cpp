@@ -4,6 +4,7 @@
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/location.hpp"
+#include "softgpu/runtime/base/sizes.hpp"
 #include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
@@ -14,7 +15,8 @@ namespace {
 
 // From the first byte to behind the last one.
 std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::size_t pitch, std::size_t slice) {
-  return (depth - 1) * slice + (height - 1) * pitch + width;
+  const std::size_t slices = checked_product(depth - 1, slice), rows = checked_product(height - 1, pitch);
+  return checked_sum(checked_sum(slices, rows), width);
 }
 
 enum class Residence { pageable, pinned, device };
@@ -35,6 +37,7 @@ Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::
   Driver& driver = Driver::get();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
   const auto extent = driver.allocations().extent(pointer);
+  checked_sum(reinterpret_cast<std::uintptr_t>(pointer), bytes);
   if (!extent) {
     require(side == Side::any && !driver.address_space().contains(pointer), CUDA_ERROR_INVALID_VALUE,
             "the pointer does not point to device memory");
@@ -170,10 +173,11 @@ void check_fill(const Fill& fill, const Context& context) {
   if (fill.bytes() == 0) return;
   require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the element's size");
-  require(fill.height == 1 || (fill.pitch >= fill.width * fill.element_bytes && fill.pitch % fill.element_bytes == 0),
-          CUDA_ERROR_INVALID_VALUE, "the pitch is too small or not a multiple of the element's size");
-  check(fill.target, span(fill.width * fill.element_bytes, fill.height, 1, fill.pitch, 0), Side::device,
-        memory::Access::read_write, context.device());
+  const std::size_t row = checked_product(fill.width, fill.element_bytes);
+  require(fill.height == 1 || (fill.pitch >= row && fill.pitch % fill.element_bytes == 0), CUDA_ERROR_INVALID_VALUE,
+          "the pitch is too small or not a multiple of the element's size");
+  check(fill.target, span(row, fill.height, 1, fill.pitch, 0), Side::device, memory::Access::read_write,
+        context.device());
 }
 
 void fill_async(Stream& stream, const Fill& fill) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
+#include "softgpu/runtime/base/sizes.hpp"
 #include "softgpu/runtime/work/op.hpp"
 
 namespace softgpu::runtime {
@@ -44,7 +45,7 @@ struct Copy {
   std::size_t target_pitch = 0, target_slice = 0, source_pitch = 0, source_slice = 0;
   Side target_side = Side::any, source_side = Side::any;
 
-  std::size_t bytes() const { return width * height * depth; }
+  std::size_t bytes() const { return checked_product(checked_product(width, height), depth); }
 };
 
 // Returns when it is done.
@@ -73,7 +74,7 @@ struct Fill {
   unsigned element_bytes = 1;
   std::uint32_t value = 0;
 
-  std::size_t bytes() const { return width * height * element_bytes; }
+  std::size_t bytes() const { return checked_product(checked_product(width, height), element_bytes); }
 };
 void fill_async(Stream& stream, const Fill& fill);
 
