@@ -297,5 +297,42 @@ TEST(Devices, ThreeOfSoftgpu) {
   EXPECT_EQ(run_in_child("Devices.DISABLED_HaveMemoryOfTheirOwn", {"SOFTGPU_DEVICES=3", "SOFTGPU_MEMORY=64M,32M"}), 0);
 }
 
+// In the NULL stream a copy between two devices comes after the work of both and before what follows on either.
+TEST_F(Peer, CopiesInTheNullStreamComeAfterTheWorkOfTheOtherDevice) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(1);
+  const TestStream other;
+  Gate gate(other.get());
+  ASSERT_SUCCESS(CU(cuMemsetD32Async)(b, 3, kBytes / 4, other.get()));
+  use(0);
+  ASSERT_SUCCESS(CU(cuMemcpyDtoDAsync)(a, b, kBytes, nullptr));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(nullptr));
+  gate.open();
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(nullptr));
+  EXPECT_EQ(first_of(a), 3);
+  ASSERT_SUCCESS(CU(cuMemFree)(a));
+  ASSERT_SUCCESS(CU(cuMemFree)(b));
+}
+
+TEST_F(Peer, CopiesInTheNullStreamComeBeforeTheOtherDevicesLaterWork) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(1);
+  const TestStream other;
+  use(0);
+  const TestStream own;
+  Gate gate(own.get());
+  ASSERT_SUCCESS(CU(cuMemcpyPeerAsync)(a, contexts_[0], b, contexts_[1], kBytes, nullptr));
+  use(1);
+  ASSERT_SUCCESS(CU(cuMemsetD32Async)(b, 3, kBytes / 4, other.get()));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(other.get()));
+  gate.open();
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(other.get()));
+  EXPECT_EQ(first_of(b), 3);
+  use(0);
+  EXPECT_EQ(first_of(a), 2);
+  ASSERT_SUCCESS(CU(cuMemFree)(a));
+  ASSERT_SUCCESS(CU(cuMemFree)(b));
+}
+
 }  // namespace
 }  // namespace conformance

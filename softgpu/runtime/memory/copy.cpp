@@ -6,6 +6,7 @@
 #include "softgpu/runtime/base/location.hpp"
 #include "softgpu/runtime/base/sizes.hpp"
 #include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/memory/between_devices.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/work/stream_work.hpp"
@@ -36,8 +37,8 @@ void require_access(const std::byte* pointer, const Device& device) {
 Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed, const Device& device) {
   Driver& driver = Driver::get();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
-  const auto extent = driver.allocations().extent(pointer);
   checked_sum(reinterpret_cast<std::uintptr_t>(pointer), bytes);
+  const auto extent = driver.allocations().extent(pointer);
   if (!extent) {
     require(side == Side::any && !driver.address_space().contains(pointer), CUDA_ERROR_INVALID_VALUE,
             "the pointer does not point to device memory");
@@ -112,7 +113,7 @@ void perform(const Fill& fill) {
 void copy(Stream& stream, const Copy& copy) {
   if (copy.bytes() == 0) return;
   check(copy, stream.context().device());
-  work_in_turn(stream, [&] { perform(copy); });
+  between_devices(stream, copy, [&] { work_in_turn(stream, [&] { perform(copy); }); });
 }
 
 void copy_async(Stream& stream, const Copy& request) {
@@ -120,14 +121,17 @@ void copy_async(Stream& stream, const Copy& request) {
   const auto [target, source] = check(request, stream.context().device());
   if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request, {}});
   const bool between_hosts = target != Residence::device && source != Residence::device;
-  if (target == Residence::pageable || (between_hosts && source == Residence::pageable))
-    work_in_turn(stream, [&] { perform(request); });
-  else if (source != Residence::pageable)
-    enqueue_work(stream, request.bytes(), [request] { perform(request); });
-  else if (request.bytes() <= kInlineBytes)
-    copy_staged(stream, request);
-  else
-    work_in_turn(stream, [&] { perform(request); });
+  const bool target_is_pageable = target == Residence::pageable, source_is_pageable = source == Residence::pageable;
+  between_devices(stream, request, [&] {
+    if (target_is_pageable || (between_hosts && source_is_pageable))
+      work_in_turn(stream, [&] { perform(request); });
+    else if (!source_is_pageable)
+      enqueue_work(stream, request.bytes(), [request] { perform(request); });
+    else if (request.bytes() <= kInlineBytes)
+      copy_staged(stream, request);
+    else
+      work_in_turn(stream, [&] { perform(request); });
+  });
 }
 
 void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed) {
