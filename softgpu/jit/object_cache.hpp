@@ -2,8 +2,9 @@
 // everything the code depends on.
 //
 // Files are written under another name and renamed, carry a checksum, and are ignored (and replaced) when they are
-// damaged, truncated or another user's. When the folder grows over its limit, what was used longest ago goes. A folder
-// that can't be written or read is the same as no cache.
+// damaged or truncated. What is in them will be run: a folder or file that another user owns or can write is not used
+// (see private_folder.hpp), and neither are links and what is no plain file. When the folder grows over its limit, what
+// was used longest ago goes. A folder that can't be written or read is the same as no cache.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class ObjectCache {
   void store(std::string_view key, std::string_view data) noexcept;
 
  private:
-  std::string path_of(std::string_view key) const;
+  std::string name_of(std::string_view key) const;
   void make_room(std::uint64_t bytes);
 
   const CacheOptions options_;

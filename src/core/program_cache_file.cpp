@@ -60,10 +60,13 @@ std::optional<std::size_t> value_offset(std::string_view file, std::string_view 
   return sizeof header + key.size();
 }
 
-/// Everything in the file; none when it isn't a file of this user. Nobody else's is trusted.
+/// Everything in the file; none when it isn't a file of this user, or others can write it. Nobody else's is trusted.
 std::optional<std::string> read_own_file(const FileDescriptor& file) {
   struct stat status;
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::nullopt;
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return std::nullopt;
+  }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t filled = 0;
   while (filled < bytes.size()) {

@@ -5,7 +5,7 @@
 namespace cuprum::support {
 
 std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);  // it decides which libraries are loaded
   if (!value || !*value) return std::nullopt;
   return value;
 }

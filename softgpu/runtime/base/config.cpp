@@ -157,7 +157,7 @@ std::map<std::string, std::string> read_file(const std::string& path) {
 }
 
 std::optional<std::string> from_environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);  // it decides which files are read and what code is run
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 

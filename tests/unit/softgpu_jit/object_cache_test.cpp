@@ -1,5 +1,6 @@
 #include "softgpu/jit/object_cache.hpp"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,61 @@ TEST(ObjectCache, IgnoresAnEntryUnderAnothersName) {
   for (const fs::path& file : folder.files())
     if (file != file_a) fs::copy_file(file_a, file, fs::copy_options::overwrite_existing);
   EXPECT_EQ(cache.load("b"), std::nullopt);
+}
+
+TEST(ObjectCache, DoesNotWaitForAPipeNorFollowLinks) {
+  const TemporaryFolder folder;
+  ObjectCache cache({folder.path()});
+  cache.store("key", "code");
+  const fs::path file = folder.files().at(0);
+  const fs::path elsewhere = file.string() + ".elsewhere";
+  fs::rename(file, elsewhere);
+  fs::create_symlink(elsewhere, file);
+  EXPECT_EQ(cache.load("key"), std::nullopt) << "a link to a sound file";
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(cache.load("key"), std::nullopt) << "a pipe that nobody writes to";
+  fs::remove(file);
+  fs::rename(elsewhere, file);
+  EXPECT_EQ(cache.load("key"), "code");
+}
+
+TEST(ObjectCache, UsesNothingThatOthersCanWrite) {
+  const TemporaryFolder folder;
+  ObjectCache cache({folder.path()});
+  cache.store("key", "code");
+  const fs::path file = folder.files().at(0);
+  for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(file, others, fs::perm_options::add);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+    fs::permissions(file, others, fs::perm_options::remove);
+    fs::permissions(folder.path(), others, fs::perm_options::add);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+    cache.store("new", "code");
+    fs::permissions(folder.path(), others, fs::perm_options::remove);
+    EXPECT_EQ(cache.load("new"), std::nullopt);
+  }
+  EXPECT_EQ(cache.load("key"), "code");
+}
+
+// Only the superuser can give files away.
+TEST(ObjectCache, UsesNothingOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs the right to give files to another user";
+  constexpr uid_t kNobody = 65534;
+  const TemporaryFolder folder;
+  ObjectCache cache({folder.path() + "/cache"});
+  cache.store("key", "code");
+  const fs::path file = fs::directory_iterator(folder.path() + "/cache")->path();
+  ASSERT_EQ(chown(file.c_str(), kNobody, kNobody), 0);
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  ASSERT_EQ(chown(file.c_str(), 0, 0), 0);
+  const std::string link = folder.path() + "/link";
+  fs::create_directory_symlink(folder.path() + "/cache", link);
+  EXPECT_EQ(ObjectCache({link}).load("key"), "code") << "the user's own link";
+  ASSERT_EQ(lchown(link.c_str(), kNobody, kNobody), 0);
+  EXPECT_EQ(ObjectCache({link}).load("key"), std::nullopt) << "another's";
+  ASSERT_EQ(chown((folder.path() + "/cache").c_str(), kNobody, kNobody), 0);
+  EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
 TEST(ObjectCache, RemovesWhatWasUsedLongestAgo) {
