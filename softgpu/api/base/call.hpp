@@ -68,7 +68,8 @@ CUresult call(const char* name, Body&& body) {
 
 // Throws the error of a context in which a kernel has failed.
 inline void require_healthy(const Context& context) {
-  if (const CUresult error = context.error(); error != CUDA_SUCCESS) throw Failure(error);
+  if (const CUresult error = context.error(); error != CUDA_SUCCESS) [[unlikely]]
+    throw Failure(error, context.error_reason());
 }
 
 // For what works in the current context: the body gets it.

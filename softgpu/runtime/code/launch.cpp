@@ -34,6 +34,10 @@ class KernelOp final : public Op {
     };
     Driver::get().pool().submit(std::move(grid_));
   }
+  void give_up(const char* why) noexcept override {
+    context_->fail(CUDA_ERROR_LAUNCH_FAILED, why);
+    complete(exec::Outcome::cancelled);
+  }
 
  private:
   void complete(exec::Outcome outcome) {
@@ -61,6 +65,10 @@ class HostFunctionOp final : public Op {
       context_.reset();
       finish();
     });
+  }
+  void give_up(const char* why) noexcept override {
+    context_->fail(CUDA_ERROR_LAUNCH_FAILED, why);
+    finish();
   }
 
  private:

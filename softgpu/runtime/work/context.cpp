@@ -102,9 +102,23 @@ void Context::wait_idle() {
 }
 
 void Context::record_outcome(exec::Outcome outcome) {
-  CUresult none = CUDA_SUCCESS;
-  const CUresult error = error_of(outcome);
-  if (error != CUDA_SUCCESS) error_.compare_exchange_strong(none, error, std::memory_order_release);
+  if (const CUresult error = error_of(outcome); error != CUDA_SUCCESS) fail(error);
+}
+
+void Context::fail(CUresult error, std::string_view reason) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (error_.load(std::memory_order_relaxed) != CUDA_SUCCESS) return;
+  try {
+    error_reason_ = reason;
+  } catch (const std::bad_alloc&) {
+    // Without words, then.
+  }
+  error_.store(error, std::memory_order_release);
+}
+
+std::string Context::error_reason() const {
+  const std::scoped_lock lock(mutex_);
+  return error_reason_;
 }
 
 std::size_t Context::limit(CUlimit limit) const {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "softgpu/exec/grid.hpp"
 #include "softgpu/runtime/work/stream_set.hpp"
@@ -53,6 +55,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   std::size_t limit(CUlimit limit) const;
   void set_limit(CUlimit limit, std::size_t value);
+  void fail(CUresult error, std::string_view reason = {}) noexcept;
+  std::string error_reason() const;  // in words, where there are any
   // Contexts of other devices whose memory it may use. False when that is so, or not so, already.
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
@@ -73,13 +77,14 @@ class Context : public std::enable_shared_from_this<Context> {
   const std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
   std::array<std::atomic<std::size_t>, CU_LIMIT_MAX> limits_;
   std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // peers_, error_reason_
   std::set<std::uint64_t> peers_;
   StreamSet streams_;
   std::unique_ptr<Stream> legacy_stream_;
 };
 
 // The contexts that the calling thread has made current, the innermost last. Handles, because a context may be
+  std::string error_reason_;
 // destroyed by another thread while it is on the stack.
 namespace context_stack {
 

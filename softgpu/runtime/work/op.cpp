@@ -1,6 +1,7 @@
 #include "softgpu/runtime/work/op.hpp"
 
 #include <chrono>
+#include <exception>
 #include <mutex>
 
 #include "softgpu/runtime/work/waiting.hpp"
@@ -35,14 +36,26 @@ void Op::predecessor_done() {
     return;
   }
   std::vector<OpRef> ready;
-  ready_list = &ready;
   ready.emplace_back(this);
+  ready_list = &ready;
   while (!ready.empty()) {
     const OpRef next = std::move(ready.back());
     ready.pop_back();
-    next->run();
+    next->start();
   }
   ready_list = nullptr;
+}
+
+// An Op that could not be started must not hold up those behind it, nor take the thread with it that happened to come
+// to it.
+void Op::start() noexcept {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    give_up(error.what());
+  } catch (...) {
+    give_up("unknown exception");
+  }
 }
 
 void Op::finish() {

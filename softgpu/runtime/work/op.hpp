@@ -72,11 +72,17 @@ class Op {
   virtual ~Op() = default;
   // Called once, when all predecessors are done. Calls finish(), at once or later and from any thread. Must not block.
   virtual void run() = 0;
+  // What to do when run() has thrown this: tell whom it concerns, and finish().
+  virtual void give_up(const char* why) noexcept {
+    (void)why;
+    finish();
+  }
   void finish();
 
  private:
   friend class OpRef;
   void predecessor_done();
+  void start() noexcept;
 
   std::atomic<std::uint32_t> references_{0};
   std::atomic<std::uint32_t> waiting_for_{1};  // predecessors, plus one until submit()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -31,9 +32,17 @@ class WorkOp final : public Op {
     }
     const auto in_pool = [op = OpRef(this), this] {
       const InsidePool inside;
-      complete();
+      try {
+        complete();
+      } catch (const std::exception& error) {
+        give_up(error.what());
+      }
     };
     Driver::get().pool().post({.run = in_pool, .priority = place_.priority, .queue = place_.queue});
+  }
+  void give_up(const char* why) noexcept override {
+    if (place_.context != nullptr) place_.context->fail(CUDA_ERROR_LAUNCH_FAILED, why);
+    finish();
   }
 
  private:

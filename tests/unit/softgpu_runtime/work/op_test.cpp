@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace softgpu::runtime {
@@ -106,6 +108,41 @@ TEST(Op, NothingIsKeptOfWhatIsDone) {
     as_test(last).end();
   }
   EXPECT_EQ(TestOp::alive, 0);
+}
+
+// Can't be started.
+class ThrowingOp final : public Op {
+ public:
+  const std::string& reason() const { return reason_; }
+
+ protected:
+  void run() override { throw std::runtime_error("no threads"); }
+  void give_up(const char* why) noexcept override {
+    reason_ = why;
+    finish();
+  }
+
+ private:
+  std::string reason_;
+};
+
+TEST(Op, OneThatCantBeStartedGivesUpAndLetsOthersGoOn) {
+  const OpRef before(new TestOp), failing(new ThrowingOp), after(new TestOp);
+  before->submit();
+  failing->put_after(*before);
+  failing->submit();
+  after->put_after(*failing);
+  after->submit();
+  EXPECT_NO_THROW(as_test(before).end());
+  EXPECT_EQ(static_cast<ThrowingOp&>(*failing).reason(), "no threads");
+  EXPECT_TRUE(failing->done());
+  EXPECT_TRUE(as_test(after).started());
+  as_test(after).end();
+  // The thread goes on as if nothing had happened: what becomes ready is started at once.
+  const OpRef later(new TestOp);
+  later->submit();
+  EXPECT_TRUE(as_test(later).started());
+  as_test(later).end();
 }
 
 }  // namespace
