@@ -1,6 +1,7 @@
 // A Program's kernels linked against the variables of one context.
 #include <array>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -72,8 +73,10 @@ exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block) try {
   Impl::Linked& linked = versions.by_shape[static_cast<std::size_t>(found.shape)];
   if (!linked.memory) linked = impl_->link(*found.code);
   return linked.code;
-} catch (const std::runtime_error& error) {
-  throw std::runtime_error("kernel " + impl_->program->kernels().at(kernel).name + ": " + error.what());
+} catch (const std::bad_alloc&) {
+  throw;
+} catch (const std::exception& error) {
+  throw CompileFailure("kernel '" + impl_->program->kernels().at(kernel).name + "' can't be compiled: " + error.what());
 }
 
 void* Image::function_address(std::uint32_t index_in_module) {

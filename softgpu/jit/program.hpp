@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "softgpu/jit/compiler_settings.hpp"
 #include "softgpu/jit/object_cache.hpp"
 #include "softgpu/ptx/ast.hpp"
+#include "softgpu/ptx/diagnostic.hpp"
 
 namespace softgpu::jit {
 
@@ -35,6 +37,14 @@ struct KernelFacts {
   bool blocks_are_clusters = false;    // the grid of a launch counts clusters
   bool has_dynamic_shared = false;
   std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
+};
+
+// What keeps a module's kernels from being compiled, known from the PTX alone. Empty where all can.
+std::vector<ptx::DiagnosticInPart> refusals(const ptx::Module&);
+
+// Why a kernel could not be compiled, with its name.
+struct CompileFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 // A module's PTX, shared by all contexts it is loaded into. Immutable, thread-safe.
@@ -61,7 +71,7 @@ class Image {
   ~Image();
 
   // Compiles, or loads from the disk cache, what this block shape needs. The code lives as long as the Image. Throws
-  // std::runtime_error with a message when code generation fails.
+  // CompileFailure.
   exec::KernelCode code(std::size_t kernel_index, abi::Dim3 block);
 
   // The address of a device function as PTX code sees it, for initial values that hold one.

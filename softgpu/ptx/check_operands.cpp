@@ -109,6 +109,8 @@ class Checker {
             !immediate || immediate->kind != Immediate::Kind::integer)
           refuse(operand.where,
                  "operand " + quoted(rule.name) + " of " + quoted(instruction_.text) + " must be an integer constant");
+        else if (instruction_.opcode == Opcode::cp && rule.name == "size")
+          check_copy_size(operand, immediate->bits);
         return;
       case OperandRule::Kind::address: return check_address(rule, operand);
       case OperandRule::Kind::address_sized: return check_pointer(rule, operand);
@@ -118,6 +120,14 @@ class Checker {
       case OperandRule::Kind::value:
       case OperandRule::Kind::predicate: return check_value(rule, operand, type_for(rule));
     }
+  }
+
+  void check_copy_size(const Operand& operand, std::uint64_t bytes) {
+    const bool fits = bytes == 16 || (instruction_.has(Modifier::ca) && (bytes == 4 || bytes == 8));
+    if (!fits)
+      refuse(operand.where, quoted(instruction_.text) + " copies " +
+                                (instruction_.has(Modifier::ca) ? "4, 8 or 16" : "16") + " bytes, not " +
+                                std::to_string(bytes));
   }
 
   void check_targets(const Operand& operand) {

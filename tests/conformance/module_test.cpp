@@ -150,6 +150,53 @@ TEST_F(Module, AFunctionThatIsNowhereDefinedIsNamed) {
   EXPECT_NE(log.find("elsewhere"), std::string::npos) << log;
 }
 
+// A function that calls itself and waits for others: softgpu says so when it is loaded, and where.
+constexpr const char* kWaitingRecursion = R"(.version 7.0
+.target sm_75
+.address_size 64
+.func waiting(.param .u32 depth) {
+  .reg .pred %p;
+  .reg .b32 %r<3>;
+  .param .u32 next;
+  ld.param.u32 %r1, [depth];
+  setp.eq.u32 %p, %r1, 0;
+  @%p ret;
+  sub.u32 %r2, %r1, 1;
+  st.param.u32 [next], %r2;
+  call.uni waiting, (next);
+  bar.sync 0;
+  ret;
+}
+.visible .entry k() {
+  .param .u32 depth;
+  st.param.u32 [depth], 3;
+  call.uni waiting, (depth);
+  ret;
+}
+)";
+
+TEST_F(Module, WhatCantBeCompiledIsRefusedWhenItIsLoaded) {
+  std::string log;
+  const CUresult result = load(kWaitingRecursion, log);
+  if (!is_softgpu()) {
+    EXPECT_SUCCESS(result);
+    return;
+  }
+  EXPECT_EQ(name_of(result), "CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_NE(log.find("line 14"), std::string::npos) << log;
+  EXPECT_NE(log.find("bar.sync"), std::string::npos) << log;
+}
+
+TEST_F(Module, AsynchronousCopiesOfOddSizesAreRefused) {
+  std::string log;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_PTX,
+                    load(".version 7.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 s[16];\n"
+                         ".visible .entry k(.param .u64 p) {\n  .reg .b64 %rd;\n  ld.param.u64 %rd, [p];\n"
+                         "  cp.async.ca.shared.global [s], [%rd], 5;\n  ret;\n}\n",
+                         log));
+  EXPECT_NE(log.find("line 8"), std::string::npos) << log;
+}
+
 TEST_F(Module, TruncatedTextIsRefused) {
   std::string log;
   const std::string whole = kKernels;

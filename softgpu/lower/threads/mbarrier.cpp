@@ -64,8 +64,6 @@ bool is_predicate(const FunctionLowering& f, const ptx::Operand& operand) {
 // [d], [a], size{, bytes of the source, or whether to ignore it}{, policy}
 void copy_few(FunctionLowering& f, const Instruction& i) {
   const std::uint64_t size = std::get<ptx::Immediate>(i.operands[2].value).bits;
-  const std::uint64_t most = 16, least = i.has(Modifier::cg) ? 16 : 4;
-  if (size < least || size > most || (size & (size - 1)) != 0) f.refuse(i, "copies 4, 8 or 16 bytes (.cg: 16)");
   Value* destination = f.pointer(i.operands[0], i.space);
   Value* source = f.pointer(i.operands[1], Space::global);
   const std::size_t policies = i.has(Modifier::l2_cache_hint) ? 1 : 0;

@@ -1,10 +1,25 @@
 #include "softgpu/runtime/code/function.hpp"
 
+#include <cstdio>
 #include <mutex>
 
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::runtime {
+
+namespace {
+
+// What can't be run is refused when the module is loaded: this is a defect of softgpu, or of the machine. So it is said
+// on stderr, too, whoever looks at codes alone.
+exec::KernelCode compiled(jit::Image& image, std::size_t kernel, abi::Dim3 block) try {
+  return image.code(kernel, block);
+} catch (const jit::CompileFailure& failure) {
+  std::fprintf(stderr, "softgpu: %s\n", failure.what());
+  throw Failure(CUDA_ERROR_INVALID_PTX, failure.what());
+}
+
+}  // namespace
 
 exec::KernelCode Function::code(Module& module, abi::Dim3 block) {
   const auto same = [](abi::Dim3 a, abi::Dim3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; };
@@ -12,7 +27,7 @@ exec::KernelCode Function::code(Module& module, abi::Dim3 block) {
     const std::scoped_lock lock(last_lock_);
     if (same(last_block_, block)) return last_code_;
   }
-  const exec::KernelCode code = module.image().code(index_, block);
+  const exec::KernelCode code = compiled(module.image(), index_, block);
   loaded_ = true;
   const std::scoped_lock lock(last_lock_);
   last_block_ = block;
