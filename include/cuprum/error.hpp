@@ -24,8 +24,8 @@ class CUPRUM_API Error : public std::runtime_error {
   ~Error() override;
 };
 
-/// A call of the CUDA driver failed. `what()` says what the library was doing with which objects, the call, and the
-/// driver's own name and description of the code.
+/// A call of the CUDA driver failed. `what()` says what the library was doing with which objects, the call, the
+/// driver's own name and description of the code, and the reason, where the driver gives one.
 class CUPRUM_API DriverError : public Error {
  public:
   struct Details {
@@ -34,6 +34,7 @@ class CUPRUM_API DriverError : public Error {
     std::string description;  ///< the driver's sentence about it
     std::string call;         ///< the entry point, e.g. "cuMemcpyAsync"
     std::string doing;        ///< what the library was doing, with the objects named; may be empty
+    std::string reason = {};  ///< what the driver's log says of this call; empty where it has none (before CUDA 12.9)
   };
 
   explicit DriverError(Details details);
@@ -46,6 +47,7 @@ class CUPRUM_API DriverError : public Error {
   const std::string& description() const noexcept { return details_->description; }
   const std::string& call() const noexcept { return details_->call; }
   const std::string& doing() const noexcept { return details_->doing; }
+  const std::string& reason() const noexcept { return details_->reason; }
 
  private:
   std::shared_ptr<const Details> details_;  // shared, so that copying the exception can't throw

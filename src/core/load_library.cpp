@@ -64,21 +64,26 @@ std::string describe(const detail::Code& code, const std::optional<Image>& image
   return text(title(code), " (", code.type, image ? " for " + architectures(*image) : "", ")");
 }
 
+// What the driver refuses with a log, it refuses because of what is in the code.
 [[noreturn]] void refuse(const Loaded& failed, const std::string& tried, const std::string& doing, Target type) {
-  if (!is_compile_error(failed.result, type)) {
-    const bool takes_no_machine_code = failed.result == CUDA_ERROR_NO_BINARY_FOR_GPU;
-    driver::detail::raise(failed.result, failed.entry_point,
-                          takes_no_machine_code
-                              ? text(doing, ", which takes no such machine code: load PTX, or a fatbin that holds it")
-                              : doing);
-  }
   const char* name = "";
   const char* description = "";
   driver::api().cuGetErrorName(failed.result, &name);
   driver::api().cuGetErrorString(failed.result, &description);
-  throw CompileError(text(doing, ": the driver could not compile the PTX: ", name, " (",
-                          static_cast<int>(failed.result), "): ", description),
-                     compiler_log(tried));
+  const auto summary = [&](const char* what) {
+    return text(doing, ": the driver ", what, ": ", name, " (", static_cast<int>(failed.result), "): ", description);
+  };
+  if (is_compile_error(failed.result, type))
+    throw CompileError(summary("could not compile the PTX"), compiler_log(tried));
+  if (failed.result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+    driver::detail::raise(failed.result, failed.entry_point,
+                          text(doing, ", which takes no such machine code: load PTX, or a fatbin that holds it"));
+  }
+  if (failed.result == CUDA_ERROR_NOT_SUPPORTED) {
+    if (const std::string log = compiler_log(tried); !log.empty())
+      throw NotSupported(text(summary("can't run the code"), '\n', log));
+  }
+  driver::detail::raise(failed.result, failed.entry_point, doing);
 }
 
 [[noreturn]] void refuse_architecture(const std::string& what, const DeviceFacts& device) {

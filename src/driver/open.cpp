@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "driver/error_log.hpp"
 #include "driver/fill_api.hpp"
 #include "support/environment.hpp"
 #include "support/shared_library.hpp"
@@ -34,7 +35,8 @@ OpenDriver initialise(Choice kind, const SharedLibrary& library) {
     const char* description = "";
     driver.api.cuGetErrorName(code, &name);
     driver.api.cuGetErrorString(code, &description);
-    throw DriverError({code, name, description, call, text("initialising the CUDA driver ", driver.info.path)});
+    throw DriverError({code, name, description, call, text("initialising the CUDA driver ", driver.info.path),
+                       logged_reason(driver.api, code, call)});
   };
   check(driver.api.cuInit(0), "cuInit");
   check(driver.api.cuDriverGetVersion(&driver.info.version), "cuDriverGetVersion");

@@ -1,6 +1,7 @@
 // From the driver's codes to exceptions and messages.
 #include <cuprum/driver.hpp>
 
+#include "driver/error_log.hpp"
 #include "driver/release.hpp"
 #include "driver_abi/entry_points.hpp"
 #include "support/log.hpp"
@@ -14,12 +15,19 @@ using support::text;
 DriverError::Details details_of(CUresult code, std::size_t entry_point, const std::string& doing) {
   const char* name = nullptr;
   const char* description = nullptr;
+  const char* const call = entry_point_info(entry_point).name;
+  std::string reason;
   if (const Api* table = usable_api()) {
     table->cuGetErrorName(code, &name);
     table->cuGetErrorString(code, &description);
+    reason = logged_reason(*table, code, call);
   }
-  return {code, name ? name : text("CUresult ", static_cast<int>(code)), description ? description : "no description",
-          entry_point_info(entry_point).name, doing};
+  return {code,
+          name ? name : text("CUresult ", static_cast<int>(code)),
+          description ? description : "no description",
+          call,
+          doing,
+          std::move(reason)};
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 
 std::string message(const DriverError::Details& details) {
   return support::text(details.doing, details.doing.empty() ? "" : ": ", details.call, " failed with ", details.name,
-                       " (", details.code, "): ", details.description);
+                       " (", details.code, "): ", details.description,
+                       details.reason.empty() ? "" : ". The driver says: ", details.reason);
 }
 
 std::string message(const LibraryError::Details& details) {

@@ -184,5 +184,25 @@ TEST_F(ObjectCodeTest, PtxOfANewerArchitectureIsRefused) {
                     HasSubstr("compile for sm_")));
 }
 
+/// PTX with an instruction that softgpu does not run, in its seventh line.
+constexpr const char* unsupported_ptx = R"(.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry mover() {
+  .reg .b32 %r<2>;
+  mov.u32 %r1, 0;
+  movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r1;
+  ret;
+}
+)";
+
+TEST_F(ObjectCodeTest, SaysWhatTheDriverCantRunAndWhere) {
+  if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "a GPU runs it";
+  const ObjectCode code = ObjectCode::from_ptx(unsupported_ptx, {.name = "mover.ptx"});
+  EXPECT_THAT(error_of<NotSupported>([&] { code.get_kernel("mover"); }),
+              AllOf(HasSubstr("'mover.ptx'"), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"), HasSubstr("line 7"),
+                    HasSubstr("movmatrix.sync.aligned.m8n8.trans.b16")));
+}
+
 }  // namespace
 }  // namespace cuprum::tests
