@@ -103,5 +103,38 @@ TEST_F(Context, Cuda13FormTakesTheContext) {
   std::thread([&] { EXPECT_SUCCESS(synchronize(context_)); }).join();
 }
 
+// The old way to count a context's users: deprecated, so that <cuda.h> warns of its use.
+CUresult attach(CUcontext* context, unsigned flags) {
+  return reinterpret_cast<CUresult (*)(CUcontext*, unsigned)>(symbol("cuCtxAttach"))(context, flags);
+}
+CUresult detach(CUcontext context) { return reinterpret_cast<CUresult (*)(CUcontext)>(symbol("cuCtxDetach"))(context); }
+
+TEST(AttachedContext, GoesWithItsLastUser) {
+  ASSERT_SUCCESS(CU(cuInit)(0));
+  CUcontext context = nullptr, attached = nullptr, current = nullptr;
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&context, nullptr, 0, 0));
+  ASSERT_SUCCESS(attach(&attached, 0));
+  EXPECT_EQ(attached, context);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, attach(&attached, 1));
+  ASSERT_SUCCESS(detach(context));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)()) << "somebody is still attached";
+  ASSERT_SUCCESS(detach(context));
+  ASSERT_SUCCESS(CU(cuCtxGetCurrent)(&current));
+  EXPECT_EQ(current, nullptr);
+  if (is_softgpu()) {
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, detach(context));
+  }
+}
+
+TEST(AttachedContext, MustBeCurrentToBeDetached) {
+  ASSERT_SUCCESS(CU(cuInit)(0));
+  CUcontext first = nullptr, second = nullptr;
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&first, nullptr, 0, 0));
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&second, nullptr, 0, 0));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, detach(first));
+  EXPECT_SUCCESS(detach(second));
+  EXPECT_SUCCESS(detach(first));
+}
+
 }  // namespace
 }  // namespace conformance

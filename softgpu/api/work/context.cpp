@@ -132,6 +132,32 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 }
 CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
 
+// Of CUDA 1, still used by old programs: a context counts its users and goes with the last. The primary context counts
+// those who retain it.
+CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
+  return call_in_context(__func__, [&](Context& current) {
+    require_pointer(context);
+    require_no_flags(flags);
+    if (current.primary())
+      current.device().retain_primary();
+    else
+      current.attach();
+    *context = current.handle();
+  });
+}
+
+CUresult cuCtxDetach(CUcontext handle) {
+  return call(__func__, [&] {
+    const auto context = find_context(handle);
+    require(stack::current() == handle, CUDA_ERROR_INVALID_CONTEXT,
+            "the context is not the calling thread's current one");
+    if (context->primary())
+      context->device().release_primary();
+    else if (context->detach() == 0)
+      destroy_context(handle);
+  });
+}
+
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   return call(__func__, [&] {
     find_context(context);

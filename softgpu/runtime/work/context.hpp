@@ -39,6 +39,10 @@ class Context : public std::enable_shared_from_this<Context> {
   CUcontext handle() const { return handle_; }
   void set_handle(CUcontext handle) { handle_ = handle; }
 
+  // The usage count of cuCtxAttach and cuCtxDetach, 1 at first; detach() returns what is left of it.
+  void attach() { ++uses_; }
+  unsigned detach() { return --uses_; }
+
   Stream& legacy_stream() const { return *legacy_stream_; }
   std::shared_ptr<Stream> shared_legacy_stream() { return {shared_from_this(), legacy_stream_.get()}; }
   // The calling thread's default stream.
@@ -51,12 +55,12 @@ class Context : public std::enable_shared_from_this<Context> {
   // The sticky error: the first failure of a kernel. Everything afterwards is refused with it.
   CUresult error() const { return error_.load(std::memory_order_acquire); }
   void record_outcome(exec::Outcome outcome);
+  void fail(CUresult error, std::string_view reason = {}) noexcept;
+  std::string error_reason() const;  // in words, where there are any
   const std::shared_ptr<std::atomic<bool>>& cancel_flag() const { return cancel_; }
 
   std::size_t limit(CUlimit limit) const;
   void set_limit(CUlimit limit, std::size_t value);
-  void fail(CUresult error, std::string_view reason = {}) noexcept;
-  std::string error_reason() const;  // in words, where there are any
   // Contexts of other devices whose memory it may use. False when that is so, or not so, already.
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
@@ -72,6 +76,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const bool primary_;
   std::atomic<unsigned> flags_;
   CUcontext handle_ = nullptr;
+  std::atomic<unsigned> uses_{1};
   std::atomic<bool> destroyed_{false};
   std::atomic<CUresult> error_{CUDA_SUCCESS};
   const std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
@@ -79,12 +84,12 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
   mutable std::mutex mutex_;  // peers_, error_reason_
   std::set<std::uint64_t> peers_;
+  std::string error_reason_;
   StreamSet streams_;
   std::unique_ptr<Stream> legacy_stream_;
 };
 
 // The contexts that the calling thread has made current, the innermost last. Handles, because a context may be
-  std::string error_reason_;
 // destroyed by another thread while it is on the stack.
 namespace context_stack {
 
