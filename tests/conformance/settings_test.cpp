@@ -1,6 +1,8 @@
 // softgpu's settings, which are read once per process.
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "conformance/driver.hpp"
@@ -174,6 +176,43 @@ TEST(WithSettings, DISABLED_ExitWhileAKernelRuns) {
 
 TEST_F(Settings, ProcessExitsWhileAKernelRuns) {
   EXPECT_EQ(run_in_child("WithSettings.DISABLED_ExitWhileAKernelRuns"), 0);
+}
+
+TEST(WithSettings, DISABLED_TracedCalls) {
+  std::fflush(stderr);
+  ASSERT_SUCCESS(CU(cuInit)(0));
+  CUcontext context = nullptr;
+  ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context));
+  testing::internal::CaptureStderr();
+  CUdeviceptr pointer = 0;
+  ASSERT_SUCCESS(CU(cuMemAlloc)(&pointer, 1234));
+  CUmodule module = nullptr;
+  ASSERT_SUCCESS(CU(cuModuleLoadData)(&module, kKernels));
+  CUfunction function = nullptr;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_FOUND, CU(cuModuleGetFunction)(&function, module, "no_such_kernel"));
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = pointer;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = pointer;
+  copy.WidthInBytes = 77;
+  copy.Height = 3;
+  copy.srcPitch = copy.dstPitch = 99;
+  ASSERT_SUCCESS(CU(cuMemcpy2D)(&copy));
+  ASSERT_SUCCESS(CU(cuMemFree)(pointer));
+  const std::string trace = testing::internal::GetCapturedStderr();
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%llx", pointer);
+  for (const std::string& expected :
+       {std::string("softgpu: cuMemAlloc_v2("), " -> " + std::string(address) + ", bytesize=1234) -> CUDA_SUCCESS",
+        std::string("name=\"no_such_kernel\") -> CUDA_ERROR_NOT_FOUND"), "device " + std::string(address) + " pitch 99",
+        std::string("extent=(77, 3, 1)"), "softgpu: cuMemFree_v2(dptr=" + std::string(address) + ") -> CUDA_SUCCESS"})
+    EXPECT_NE(trace.find(expected), std::string::npos) << expected << "\n" << trace;
+}
+
+TEST_F(Settings, TraceCallsWithTheirArguments) {
+  EXPECT_EQ(run_in_child("WithSettings.DISABLED_TracedCalls", {"SOFTGPU_TRACE=calls"}), 0);
 }
 
 }  // namespace

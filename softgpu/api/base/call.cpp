@@ -55,10 +55,6 @@ CUresult code_of_exception(const char* name) {
   }
 }
 
-void trace_call(const char* name, CUresult result) {
-  std::fprintf(stderr, "softgpu: %s -> %s\n", name, error_name(result));
-}
-
 CUresult unsupported(const char* name) {
   const runtime::Trace& trace = Driver::trace();
   if (trace.unsupported || trace.calls) std::fprintf(stderr, "softgpu: %s is not supported\n", name);

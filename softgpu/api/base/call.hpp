@@ -1,5 +1,5 @@
-// What every entry point does besides its own business: tracing, the checks that come first, and turning exceptions
-// into result codes.
+// What every entry point does besides its own business: the checks that come first, and turning exceptions into result
+// codes.
 //
 //   CUresult cuStreamQuery(CUstream stream) {
 //     return call(__func__, [&] { ... });   // the body throws Failure, or returns a CUresult, or nothing for success
@@ -29,7 +29,6 @@ using runtime::require;
 CUresult code_of_exception(const char* name);
 // Not initialised, forked, or called from a host function: what keeps any call from being served.
 CUresult refusal();
-void trace_call(const char* name, CUresult result);
 
 template <typename Body>
 CUresult guarded(const char* name, Body&& body) {
@@ -42,7 +41,6 @@ CUresult guarded(const char* name, Body&& body) {
   } catch (...) {
     result = code_of_exception(name);
   }
-  if (Driver::trace().calls) trace_call(name, result);
   return result;
 }
 

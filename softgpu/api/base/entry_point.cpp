@@ -3,32 +3,14 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "softgpu/api/base/call.hpp"
+#include "softgpu/api/base/entry_point_table.hpp"
 
 namespace softgpu::api {
 namespace {
-
-struct EntryPoint {
-  std::string_view name;
-  int version;      // of CUDA, in which this form came
-  bool per_thread;  // the null stream is the calling thread's
-  void* address;
-};
-
-// The typedef ties a form to its version; the compiler sees that both have the same type.
-template <typename Pointer>
-EntryPoint entry(std::string_view name, int version, bool per_thread, Pointer function) {
-  return {name, version, per_thread, reinterpret_cast<void*>(function)};
-}
-
-const auto& entry_points() {
-  static const EntryPoint table[] = {
-#include "softgpu/api/entry_points.inc"
-  };
-  return table;
-}
 
 struct Found {
   void* address = nullptr;
@@ -37,18 +19,18 @@ struct Found {
 
 // The newest form that is not newer than `version`; a per-thread one first, if that is asked for.
 Found find_entry_point(std::string_view name, int version, bool per_thread) {
-  const auto& table = entry_points();
+  const std::span<const EntryPoint> table = entry_points();
   const auto by_name = [](const EntryPoint& a, std::string_view b) { return a.name < b; };
   const EntryPoint* best = nullptr;
   Found found;
-  for (const auto* it = std::lower_bound(std::begin(table), std::end(table), name, by_name);
-       it != std::end(table) && it->name == name; ++it) {
+  for (auto it = std::lower_bound(table.begin(), table.end(), name, by_name); it != table.end() && it->name == name;
+       ++it) {
     if (it->per_thread && !per_thread) continue;
     found.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     if (it->version > version) continue;
     if (best == nullptr || it->per_thread > best->per_thread ||
         (it->per_thread == best->per_thread && it->version > best->version))
-      best = it;
+      best = &*it;
   }
   return best == nullptr ? found : Found{best->address, CU_GET_PROC_ADDRESS_SUCCESS};
 }

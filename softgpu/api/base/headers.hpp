@@ -6,3 +6,9 @@
 #include <cudaProfiler.h>
 #include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
+
+// What is defined here as cuX gets a name of its own, so that generated code can stand between it and the program. Not
+// where the names that programs see are meant (SOFTGPU_EXPORTED_NAMES).
+#ifndef SOFTGPU_EXPORTED_NAMES
+  #include "softgpu/api/implementations.inc"
+#endif
