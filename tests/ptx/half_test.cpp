@@ -1,6 +1,7 @@
 // Half precision and bfloat16, single and in pairs.
 #include "ptx/batch.hpp"
 #include "ptx/reference.hpp"
+#include "ptx/run_kernel.hpp"
 
 namespace ptx_test {
 namespace {
@@ -194,6 +195,33 @@ TEST_F(HalfOnly, FlushesAndSaturates) {
       [=](Half a, Half b) { return static_cast<float>(to_double(saturated(fused(a, b, a)))); }, kSignOfZeroAside);
   saturating.run();
 }
+
+// Whatever the block's shape, and with it the width that the code is compiled for.
+class CanonicalNaN : public PtxTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(CanonicalNaN, IsWhatArithmeticGives) {
+  for (const std::string type : {".f16", ".bf16"}) {
+    const std::string infinity = type == ".f16" ? "0x7c00" : "0x7f80";
+    const std::string negative = type == ".f16" ? "0xfc00" : "0xff80";
+    const std::string odd_nan = type == ".f16" ? "0xfd01" : "0xffc1";
+    // Of the thread's number, so that nothing is known when it is compiled: it is 0 times it.
+    const std::string operands = "mov.b16 %h0, " + infinity + "; mov.b16 %h1, " + negative + "; mov.b16 %h2, " +
+                                 odd_nan +
+                                 "; shr.u32 %r0, %t, 16; cvt.u16.u32 %h3, %r0; or.b16 %h0, %h0, %h3; "
+                                 "or.b16 %h1, %h1, %h3; or.b16 %h2, %h2, %h3;\n";
+    for (const std::string& operation :
+         {"add.rn" + type + " %h4, %h0, %h1;", "sub.rn" + type + " %h4, %h0, %h0;", "mul.rn" + type + " %h4, %h0, %h3;",
+          "add.rn" + type + " %h4, %h2, %h2;", "fma.rn" + type + " %h4, %h0, %h3, %h0;",
+          "min" + type + " %h4, %h2, %h2;", "max.NaN" + type + " %h4, %h0, %h2;"}) {
+      const std::string text =
+          kernel_text(own_element() + operands + operation + "cvt.u32.u16 %r1, %h4;\n" + store("%r1"));
+      const Shape shape{.block_x = GetParam(), .block_y = GetParam() == 33 ? 2u : 1u};
+      for (const std::uint32_t bits : run_kernel(text, std::vector<std::uint32_t>(GetParam()), shape))
+        ASSERT_EQ(bits, 0x7fffu) << operation;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Blocks, CanonicalNaN, testing::Values(1, 7, 32, 33, 64));
 
 }  // namespace
 }  // namespace ptx_test

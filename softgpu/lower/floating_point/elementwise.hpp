@@ -15,7 +15,7 @@ llvm::Value* join(FunctionLowering&, const Elements&);
 
 // Floating-point elements in the type they are computed in: double for f64, float for all others.
 Elements read_floats(FunctionLowering&, const ptx::Operand&, ptx::Type);
-// Rounds each to nearest even to the element type.
+// Rounds each to nearest even to the element type. A NaN of 16 bits is 0x7fff.
 void write_floats(FunctionLowering&, const ptx::Operand& destination, const Elements&, ptx::Type);
 
 }  // namespace softgpu::lower
