@@ -14,7 +14,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
@@ -85,9 +87,23 @@ std::string own_file() {
 
 }  // namespace
 
+namespace {
+
+// The scheduler compares every access to memory with those in front of it that it can't tell apart, and looks through
+// the dependencies of each: cubic in the accesses of a basic block, up to a limit that is far too high (1000). Beyond
+// ours it takes the oldest for dependent without looking.
+void limit_scheduling() {
+  const char* const arguments[] = {"softgpu", "-dag-maps-huge-region=120"};
+  llvm::raw_null_ostream ignored;
+  llvm::cl::ParseCommandLineOptions(2, arguments, "", &ignored);
+}
+
+}  // namespace
+
 std::unique_ptr<llvm::TargetMachine> make_host_target() {
   static std::once_flag initialised;
   std::call_once(initialised, [] {
+    limit_scheduling();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
