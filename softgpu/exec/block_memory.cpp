@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace softgpu::exec {
 namespace {
@@ -51,7 +52,20 @@ SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }
 
 void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
+// Frames of kinds that there is no place for any more stay until the block is done.
+void FrameArena::release(void* frame, std::size_t bytes, std::size_t alignment) noexcept {
+  for (Released& kind : released_) {
+    if (kind.first && (kind.bytes != bytes || kind.alignment != alignment)) continue;
+    *static_cast<void**>(frame) = kind.first;
+    kind = {bytes, alignment, frame};
+    return;
+  }
+}
+
 void* FrameArena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  for (Released& kind : released_)
+    if (kind.first && kind.bytes == bytes && kind.alignment == alignment)
+      return std::exchange(kind.first, *static_cast<void**>(kind.first));
   const auto behind_padding = [&](const Chunk& chunk) {
     const auto start = reinterpret_cast<std::uintptr_t>(chunk.memory.get());
     return ((start + used_ + alignment - 1) & ~(alignment - 1)) - start;
@@ -75,6 +89,9 @@ void* FrameArena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   return memory;
 }
 
-void FrameArena::reset() noexcept { current_ = used_ = 0; }
+void FrameArena::reset() noexcept {
+  current_ = used_ = 0;
+  released_ = {};
+}
 
 }  // namespace softgpu::exec

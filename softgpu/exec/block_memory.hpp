@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,6 +48,8 @@ class FrameArena {
 
   // Aligned to `alignment`, a power of two; null when there is no memory.
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
+  // For the next frame of this size and alignment.
+  void release(void* frame, std::size_t bytes, std::size_t alignment) noexcept;
   void reset() noexcept;
 
  private:
@@ -57,7 +60,13 @@ class FrameArena {
     std::unique_ptr<std::byte, FreeChunk> memory;
     std::size_t size;
   };
+  // Released frames of one kind, each with the address of the next one in its first word.
+  struct Released {
+    std::size_t bytes = 0, alignment = 0;
+    void* first = nullptr;
+  };
   std::vector<Chunk> chunks_;
+  std::array<Released, 8> released_;
   std::size_t current_ = 0;  // the chunk that is being filled; those before it are full
   std::size_t used_ = 0;     // of it
 };

@@ -53,6 +53,10 @@ void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
   return frame;
 }
 
+void softgpu_rt_release_frame(void* frame, std::uint64_t bytes, std::uint64_t alignment) {
+  running()->block_run->frames().release(frame, bytes, alignment);
+}
+
 void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads) {
   running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads);
 }

@@ -18,6 +18,7 @@
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
 #include "softgpu/simt/thread_function.hpp"
+#include "softgpu/simt/waiting_function.hpp"
 
 namespace softgpu::jit {
 namespace {
@@ -43,7 +44,7 @@ void analyse(Compilation& c) {
     if (!simt::may_run_in_step(*c.thread, *c.layout)) c.width = 1;
   }
   if (c.width == 1) c.shape = abi::BlockShape::rows;
-  c.suspends = !simt::suspending_blocks(*c.thread, c.width).empty();
+  c.suspends = !simt::suspending_blocks(*c.thread, c.width).empty() || simt::calls_waiting_functions(*c.thread);
 }
 
 void make_gangs(Compilation& c) {
@@ -71,10 +72,13 @@ constexpr std::array kThreadPasses = {
          [](Compilation& c) { simt::replace_exits(*c.thread); }},
     Pass{"optimise-thread", "optimised scalar code",
          [](Compilation& c) { simt::optimise_thread(*c.thread, *c.target); }},
-    Pass{"thread-functions", "recursive functions get the thread they run for as a parameter",
+    Pass{"thread-functions", "recursive functions get the thread that they run for as a parameter",
          [](Compilation& c) { simt::add_thread_parameters(*c.thread); }},
     Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
-         [](Compilation& c) { simt::mark_spin_loops(*c.thread); }},
+         [](Compilation& c) {
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) simt::mark_spin_loops(function);
+         }},
     Pass{"choose-width", "how many threads a gang may have", choose_width},
 };
 

@@ -3,13 +3,9 @@
 #include <cstddef>
 
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/Cloning.h"
-#include "softgpu/simt/suspend.hpp"
+#include "softgpu/simt/coroutine.hpp"
 #include "softgpu/simt/thread_values.hpp"
 
 namespace softgpu::simt {
@@ -111,108 +107,22 @@ void store_first_thread(IRBuilder<>& builder, Value* gang, abi::BlockShape shape
   put(offsetof(abi::Gang, thread.z), z);
 }
 
-// ---- Coroutines --------------------------------------------------------------------------------
-
-class CoroutineMaker {
- public:
-  explicit CoroutineMaker(Function& gang)
-      : gang_(gang), context_(gang.getContext()), module_(gang.getParent()), builder_(context_) {}
-
-  Function* make() {
-    auto* type = FunctionType::get(builder_.getPtrTy(), {builder_.getPtrTy()}, false);
-    ramp_ = Function::Create(type, GlobalValue::InternalLinkage, gang_.getName() + ".ramp", module_);
-    ramp_->setPresplitCoroutine();
-    ramp_->addFnAttr(Attribute::NoInline);
-    ramp_->addFnAttr(Attribute::NoUnwind);
-    ramp_->addFnAttr(Attribute::NullPointerIsValid);
-    begin();
-    CallInst* call = call_gang();
-    end();
-    InlineFunctionInfo info;
-    InlineFunction(*call, info);
-    replace_markers();
-    return ramp_;
-  }
-
- private:
-  Function* intrinsic(Intrinsic::ID id, ArrayRef<Type*> types = {}) {
-    return Intrinsic::getDeclaration(module_, id, types);
-  }
-
-  void begin() {
-    builder_.SetInsertPoint(BasicBlock::Create(context_, "entry", ramp_));
-    Value* null = ConstantPointerNull::get(builder_.getPtrTy());
-    Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(0), null, null, null});
-    // Both become constants once the frame is laid out. It is aligned as the largest vector that it keeps.
-    Type* i64 = builder_.getInt64Ty();
-    Value* size = builder_.CreateCall(intrinsic(Intrinsic::coro_size, {i64}));
-    Value* alignment = builder_.CreateCall(intrinsic(Intrinsic::coro_align, {i64}));
-    const FunctionCallee allocate =
-        module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), i64, i64);
-    Value* memory = builder_.CreateCall(allocate, {size, alignment});
-    frame_ = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
-  }
-
-  CallInst* call_gang() {
-    Value* gang = ramp_->getArg(0);
-    const auto field = [&](std::size_t offset, Type* type) { return load_block_field(builder_, gang, offset, type); };
-    Value* block = field(offsetof(abi::Gang, block), builder_.getPtrTy());
-    Value* first = field(offsetof(abi::Gang, first_thread), builder_.getInt32Ty());
-    Value* lanes = field(offsetof(abi::Gang, lanes), builder_.getInt32Ty());
-    Value* x = field(offsetof(abi::Gang, thread.x), builder_.getInt32Ty());
-    Value* y = field(offsetof(abi::Gang, thread.y), builder_.getInt32Ty());
-    Value* z = field(offsetof(abi::Gang, thread.z), builder_.getInt32Ty());
-    return builder_.CreateCall(&gang_, {block, gang, first, x, y, z, lanes});
-  }
-
-  void end() {
-    BasicBlock* last = BasicBlock::Create(context_, "last", ramp_);
-    BasicBlock* never = BasicBlock::Create(context_, "never", ramp_);
-    out_ = BasicBlock::Create(context_, "out", ramp_);
-    builder_.CreateBr(last);
-    builder_.SetInsertPoint(last);
-    suspend(never, true);
-    builder_.SetInsertPoint(never);
-    builder_.CreateUnreachable();
-    builder_.SetInsertPoint(out_);
-    builder_.CreateCall(intrinsic(Intrinsic::coro_end),
-                        {frame_, builder_.getFalse(), ConstantTokenNone::get(context_)});
-    builder_.CreateRet(frame_);
-  }
-
-  // Frames are never destroyed by code: the scheduler takes their memory back when the block is done.
-  void suspend(BasicBlock* resumed, bool is_last) {
-    Value* state = builder_.CreateCall(intrinsic(Intrinsic::coro_suspend),
-                                       {ConstantTokenNone::get(context_), builder_.getInt1(is_last)});
-    SwitchInst* way = builder_.CreateSwitch(state, out_, 2);
-    way->addCase(builder_.getInt8(0), resumed);
-    way->addCase(builder_.getInt8(1), out_);
-  }
-
-  void replace_markers() {
-    SmallVector<CallInst*, 8> markers;
-    for (Instruction& instruction : instructions(ramp_))
-      if (auto* call = dyn_cast<CallInst>(&instruction))
-        if (const Function* callee = call->getCalledFunction(); callee && callee->getName() == kSuspendMarker)
-          markers.push_back(call);
-    for (CallInst* marker : markers) {
-      BasicBlock* before = marker->getParent();
-      BasicBlock* resumed = before->splitBasicBlock(marker, "resumed");
-      marker->eraseFromParent();
-      before->getTerminator()->eraseFromParent();
-      builder_.SetInsertPoint(before);
-      suspend(resumed, false);
-    }
-  }
-
-  Function& gang_;
-  LLVMContext& context_;
-  Module* module_;
-  IRBuilder<> builder_;
-  Function* ramp_ = nullptr;
-  Value* frame_ = nullptr;
-  BasicBlock* out_ = nullptr;
-};
+// A coroutine that takes the abi::Gang.
+Function* make_gang_coroutine(Function& gang) {
+  Function* ramp = declare_coroutine(gang, {PointerType::getUnqual(gang.getContext())});
+  define_coroutine(*ramp, [&](IRBuilder<>& builder, const Frame&) {
+    Value* own = ramp->getArg(0);
+    const auto field = [&](std::size_t offset, Type* type) { return load_block_field(builder, own, offset, type); };
+    Value* block = field(offsetof(abi::Gang, block), builder.getPtrTy());
+    Value* first = field(offsetof(abi::Gang, first_thread), builder.getInt32Ty());
+    Value* lanes = field(offsetof(abi::Gang, lanes), builder.getInt32Ty());
+    Value* x = field(offsetof(abi::Gang, thread.x), builder.getInt32Ty());
+    Value* y = field(offsetof(abi::Gang, thread.y), builder.getInt32Ty());
+    Value* z = field(offsetof(abi::Gang, thread.z), builder.getInt32Ty());
+    return builder.CreateCall(&gang, {block, own, first, x, y, z, lanes});
+  });
+  return ramp;
+}
 
 }  // namespace
 
@@ -236,8 +146,8 @@ Function* make_run_block(const GangFunctions& gangs, abi::BlockShape shape, unsi
 
 Function* make_start_gang(const GangFunctions& gangs, abi::BlockShape shape, unsigned width, const char* name) {
   Module* module = gangs.full->getParent();
-  Function* full = CoroutineMaker(*gangs.full).make();
-  Function* partial = gangs.partial ? CoroutineMaker(*gangs.partial).make() : nullptr;
+  Function* full = make_gang_coroutine(*gangs.full);
+  Function* partial = gangs.partial ? make_gang_coroutine(*gangs.partial) : nullptr;
   IRBuilder<> builder(module->getContext());
   auto* type = FunctionType::get(builder.getPtrTy(), {builder.getPtrTy()}, false);
   Function* entry = Function::Create(type, GlobalValue::ExternalLinkage, name, module);

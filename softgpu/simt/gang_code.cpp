@@ -11,6 +11,7 @@
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "softgpu/simt/pass_runner.hpp"
 #include "softgpu/simt/thread_gang.hpp"
+#include "softgpu/simt/waiting_function.hpp"
 #include "softgpu/simt/widen.hpp"
 
 namespace softgpu::simt {
@@ -51,6 +52,8 @@ GangFunctions keep_single(Function& thread) {
   GangFunctions gangs;
   gangs.full = new_gang(thread, ".gang");
   make_thread_gang(thread, *gangs.full);
+  thread.deleteBody();  // so that nobody but the gang calls its functions
+  make_waiting_functions(*gangs.full);
   return gangs;
 }
 

@@ -13,7 +13,7 @@ namespace softgpu::simt {
 // A gang of several threads in step, for the blocks of this shape.
 GangFunctions widen(llvm::Function& thread, const Divergence&, const Layout&, abi::BlockShape, unsigned width);
 
-// A gang of one thread.
+// A gang of one thread. Of the thread's own function nothing but its name is left.
 GangFunctions keep_single(llvm::Function& thread);
 
 // Turns the slots that widening leaves back into registers, before the code is inlined or split into a coroutine.

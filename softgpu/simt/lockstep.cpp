@@ -3,6 +3,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/waiting_function.hpp"
 
 namespace softgpu::simt {
 
@@ -112,6 +113,7 @@ class Writes {
 }  // namespace
 
 unsigned gang_width(Function& kernel, unsigned wanted, const TargetMachine& target) {
+  if (calls_waiting_functions(kernel)) return 1;
   const bool by_warps = any_mark(kernel, [](Mark mark, CallInst&) { return abi::info(mark).kind == MarkKind::warp; }) ||
                         exchanges_through_volatile_memory(kernel);
   if (by_warps) return wanted == 0 || wanted == kWarp ? kWarp : 1;

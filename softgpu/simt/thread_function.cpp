@@ -1,7 +1,5 @@
 #include "softgpu/simt/thread_function.hpp"
 
-#include <stdexcept>
-
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -9,6 +7,7 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/shuffle.hpp"
 #include "softgpu/simt/thread_values.hpp"
 
 namespace softgpu::simt {
@@ -34,13 +33,6 @@ Function* clone_with_thread(Function& original) {
   copy->removeFnAttr(Attribute::AlwaysInline);
   if (copy->hasLocalLinkage()) copy->setDSOLocal(true);
   return copy;
-}
-
-[[noreturn]] void refuse(const Function& function, abi::Mark mark) {
-  const std::string_view symbol = abi::info(mark).symbol;
-  throw std::runtime_error("function '" + function.getName().str() + "' is recursive and uses '" +
-                           std::string(symbol.substr(symbol.find('.') + 1)) +
-                           "': threads can't wait for each other in such a function");
 }
 
 Value* exited_field(IRBuilder<>& builder, Value* thread) {
@@ -75,23 +67,27 @@ bool has_exit(const Function& function) {
   return any_of(instructions(function), [](const Instruction& i) { return mark_of(&i) == abi::Mark::exit; });
 }
 
+// What waits stays: waiting_function.cpp makes coroutines of such functions.
 void replace_marks(Function& function) {
   SmallVector<CallInst*, 8> calls;
-  for (BasicBlock& block : function)
-    for (Instruction& instruction : block)
-      if (mark_of(&instruction)) calls.push_back(cast<CallInst>(&instruction));
+  for (Instruction& instruction : instructions(function))
+    if (mark_of(&instruction)) calls.push_back(cast<CallInst>(&instruction));
+  Value* thread = function.getArg(0);
   for (CallInst* call : calls) {
     const abi::Mark mark = *mark_of(call);
     IRBuilder<> builder(call);
-    switch (abi::info(mark).kind) {
-      case abi::MarkKind::query:
-        call->replaceAllUsesWith(query_in_called_function(builder, function.getArg(0), mark));
-        break;
-      case abi::MarkKind::clock: call->replaceAllUsesWith(read_clock(builder, mark)); break;
-      case abi::MarkKind::control:
-        if (mark == abi::Mark::exit) mark_exited(*call);
-        break;
-      default: refuse(function, mark);
+    if (abi::info(mark).kind == abi::MarkKind::query) {
+      call->replaceAllUsesWith(query_in_called_function(builder, thread, mark));
+    } else if (abi::info(mark).kind == abi::MarkKind::clock) {
+      call->replaceAllUsesWith(read_clock(builder, mark));
+    } else if (is_shuffle_predicate(mark)) {
+      Value* lane = query_in_called_function(builder, thread, abi::Mark::laneid);
+      call->replaceAllUsesWith(
+          shuffle_source(builder, mark, lane, call->getArgOperand(1), call->getArgOperand(2)).inside);
+    } else if (mark == abi::Mark::exit) {
+      mark_exited(*call);
+    } else if (mark != abi::Mark::nanosleep) {  // a thread that sleeps need not let others run
+      continue;
     }
     call->eraseFromParent();
   }

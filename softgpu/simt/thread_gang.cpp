@@ -15,13 +15,10 @@ using namespace llvm;
 using abi::Mark;
 using abi::MarkKind;
 
-namespace {
-
-Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang) {
+Value* wait_alone(CallInst& call, Value* gang) {
+  const Mark mark = *mark_of(&call);
   IRBuilder<> builder(&call);
   switch (abi::info(mark).kind) {
-    case MarkKind::query: return values.base(mark);
-    case MarkKind::clock: return read_clock(builder, mark);
     case MarkKind::block: {
       if (is_cluster_barrier(mark)) {
         pass_cluster_barrier(builder, call, gang);
@@ -32,15 +29,19 @@ Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang)
       return wait_at_barrier(builder, call,
                              {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
     }
-    case MarkKind::control:
-      if (mark == Mark::nanosleep || mark == Mark::spin) yield(builder, gang);
-      return nullptr;
-    case MarkKind::warp:
-      if (!is_shuffle_predicate(mark)) return wait_for_warp(builder, call, gang);
-      return shuffle_source(builder, mark, values.base(Mark::laneid), call.getArgOperand(1), call.getArgOperand(2))
-          .inside;
+    case MarkKind::warp: return wait_for_warp(builder, call, gang);
+    default: yield(builder, gang); return nullptr;
   }
-  return nullptr;
+}
+
+namespace {
+
+Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang) {
+  if (abi::info(mark).waiting != abi::MarkWaiting::nobody) return wait_alone(call, gang);
+  IRBuilder<> builder(&call);
+  if (abi::info(mark).kind == MarkKind::query) return values.base(mark);
+  if (abi::info(mark).kind == MarkKind::clock) return read_clock(builder, mark);
+  return shuffle_source(builder, mark, values.base(Mark::laneid), call.getArgOperand(1), call.getArgOperand(2)).inside;
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ Value* ThreadValues::vector(Mark mark) {
 
 StructType* ThreadRecord::type(LLVMContext& context) {
   Type* i32 = Type::getInt32Ty(context);
-  return StructType::get(context, {PointerType::getUnqual(context), i32, i32, i32, i32, i32});
+  Type* pointer = PointerType::getUnqual(context);
+  return StructType::get(context, {pointer, i32, i32, i32, i32, i32, pointer});
 }
 
 // One record per lane, filled once when the gang starts.
@@ -134,8 +135,14 @@ Value* ThreadValues::make_threads() {
     put(ThreadRecord::z, coordinate(Mark::tid_z));
     put(ThreadRecord::linear, builder_.CreateAdd(arguments_.first, builder_.getInt32(lane)));
     put(ThreadRecord::exited, builder_.getInt32(0));
+    put(ThreadRecord::gang, arguments_.gang);
   }
   return records;
+}
+
+Value* gang_in_called_function(IRBuilder<>& builder, Value* thread) {
+  StructType* type = ThreadRecord::type(builder.getContext());
+  return builder.CreateLoad(builder.getPtrTy(), builder.CreateStructGEP(type, thread, ThreadRecord::gang));
 }
 
 Value* query_in_called_function(IRBuilder<>& builder, Value* thread, Mark mark) {

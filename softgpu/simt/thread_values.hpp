@@ -45,8 +45,11 @@ class ThreadValues {
 // What a called function knows of its thread: the memory behind the marked function `thread`.
 struct ThreadRecord {
   static llvm::StructType* type(llvm::LLVMContext&);
-  enum Field : unsigned { block, x, y, z, linear, exited };
+  enum Field : unsigned { block, x, y, z, linear, exited, gang };
 };
+
+// The thread's abi::Gang, in a function that is called with a pointer to its ThreadRecord.
+llvm::Value* gang_in_called_function(llvm::IRBuilder<>&, llvm::Value* thread);
 
 // The value of a query inside a function that is called with a pointer to its ThreadRecord.
 llvm::Value* query_in_called_function(llvm::IRBuilder<>&, llvm::Value* thread, abi::Mark);

@@ -172,6 +172,40 @@ TEST_F(ControlFlow, Recurses) {
             }));
 }
 
+// Adds up over the warp, and meets the block, on each of its levels.
+TEST_F(ControlFlow, RecursesWhileThreadsWaitForEachOther) {
+  const std::string function =
+      ".func (.param .b32 r) add(.param .b32 n, .param .b32 v)\n{ .reg .b32 %r<6>; .reg .pred %p; ld.param.b32 %r0, "
+      "[n]; "
+      "ld.param.b32 %r1, [v]; setp.eq.u32 %p, %r0, 0; @%p bra END;\n"
+      "redux.sync.add.u32 %r1, %r1, 0xffffffff; bar.sync 0; and.b32 %r1, %r1, 0xffff; sub.u32 %r0, %r0, 1;\n"
+      "{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], %r0; st.param.b32 [c], %r1; call (b), add, (a, "
+      "c); "
+      "ld.param.b32 %r1, [b]; }\nadd.u32 %r1, %r1, %r0;\nEND: st.param.b32 [r], %r1; ret; }\n";
+  const auto result = run_threads(
+      "{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], 5; st.param.b32 [c], %t; call (b), add, (a, "
+      "c); "
+      "ld.param.b32 %r1, [b]; }" +
+          store("%r1"),
+      64, function);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) {
+              unsigned sum = (i / 32 * 32) * 32 + 31 * 16;
+              for (unsigned level = 1; level < 5; ++level) sum = sum * 32 & 0xffff;
+              return sum + 4 + 3 + 2 + 1;
+            }));
+}
+
+TEST_F(ControlFlow, EndsThreadsInsideRecursion) {
+  const std::string function =
+      ".func down(.param .b32 n)\n{ .reg .b32 %r<2>; .reg .pred %p; ld.param.b32 %r0, [n]; setp.eq.u32 %p, %r0, 3; "
+      "@%p exit; setp.eq.u32 %p, %r0, 0; @%p ret; sub.u32 %r0, %r0, 1;\n"
+      "{ .param .b32 a; st.param.b32 [a], %r0; call down, (a); } ret; }\n";
+  const auto result = run_threads(
+      "and.b32 %r0, %t, 7;" + store("7") + "{ .param .b32 a; st.param.b32 [a], %r0; call down, (a); }" + store("%r0"),
+      64, function);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i % 8 < 3 ? i % 8 : 7u; }));
+}
+
 TEST_F(ControlFlow, DividesByZeroWithoutHarm) {
   const auto result = run_threads(
       "mov.u32 %r0, 0; div.u32 %r1, %t, %r0; rem.s32 %r2, %t, %r0; cvt.u64.u32 %d0, %t; mov.u64 %d1, 0; div.s64 %d2, "
