@@ -109,6 +109,11 @@ void check_symbols(const jit::Program& program, ProgramUse use) {
   if (!errors.empty()) throw Failure(is_link ? CUDA_ERROR_INVALID_SOURCE : CUDA_ERROR_INVALID_PTX, log_of(errors));
 }
 
+// Modules can be read where there is no driver: by tests of this part alone.
+jit::CompilerSettings compiler_settings() {
+  return Driver::state() == CUDA_SUCCESS ? Driver::get().config().compiler : jit::CompilerSettings{};
+}
+
 // What the cached machine code depends on.
 std::string text_of(const std::vector<PtxPart>& parts) {
   std::string all = parts.front().text;
@@ -140,8 +145,7 @@ std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
   check_functions(module);
-  auto program =
-      std::make_shared<const jit::Program>(std::move(module), text_of(parts_), Driver::get().config().compiler);
+  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_), compiler_settings());
   check_symbols(*program, use);
   return program;
 }
