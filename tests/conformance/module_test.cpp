@@ -187,6 +187,22 @@ TEST_F(Module, WhatCantBeCompiledIsRefusedWhenItIsLoaded) {
   EXPECT_NE(log.find("bar.sync"), std::string::npos) << log;
 }
 
+// One that ends its thread at the bottom: what is behind the call is not reached.
+TEST_F(Module, AFunctionThatCallsItselfMayEndItsThread) {
+  std::string ptx = kWaitingRecursion;
+  ptx.replace(ptx.find("  @%p ret;"), 10, "  @%p exit;");
+  ptx.replace(ptx.find("  bar.sync 0;\n"), 14, "");
+  ptx.replace(ptx.find("k() {"), 5, "k(.param .u64 p) {\n  .reg .b64 %rd;");
+  ptx.replace(ptx.rfind("  ret;"), 6, "  ld.param.u64 %rd, [p];\n  st.global.u32 [%rd], 1;\n  ret;");
+  const TestModule module(ptx.c_str());
+  const DeviceMemory out(4);
+  ASSERT_SUCCESS(CU(cuMemsetD32)(out.get(), 7, 1));
+  ASSERT_SUCCESS(launch(module.function("k"), 1, 1, nullptr, out.get()));
+  int value = 0;
+  ASSERT_SUCCESS(CU(cuMemcpyDtoH)(&value, out.get(), 4));
+  EXPECT_EQ(value, 7);
+}
+
 TEST_F(Module, AsynchronousCopiesOfOddSizesAreRefused) {
   std::string log;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_PTX,

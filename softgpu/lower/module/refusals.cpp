@@ -5,8 +5,8 @@
 namespace softgpu::lower {
 namespace {
 
-// A function that calls itself is called on the stack of a host thread, where a thread of the kernel can neither wait
-// for others nor end.
+// A function that calls itself is called on the stack of a host thread, where a thread of the kernel can't wait
+// for others.
 bool concerns_other_threads(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   switch (instruction.opcode) {
@@ -14,7 +14,6 @@ bool concerns_other_threads(const ptx::Instruction& instruction) {
     case Opcode::bar:
     case Opcode::barrier:
     case Opcode::elect:
-    case Opcode::exit:
     case Opcode::match:
     case Opcode::redux:
     case Opcode::shfl:
@@ -34,7 +33,7 @@ void check_recursive_call(const ptx::Function& called, const ptx::Function& recu
                         {.cause = ptx::Diagnostic::Cause::unsupported,
                          .where = instruction.where,
                          .message = "softgpu can't run '" + instruction.text + "' in the function " + where +
-                                    ": threads can't wait for each other, exchange values or end there"}});
+                                    ": threads can't wait for each other or exchange values there"}});
   }
 }
 
