@@ -95,17 +95,16 @@ class Writes {
   static What first_in(const BasicBlock* block) {
     for (const Instruction& instruction : *block) {
       if (const auto mark = mark_of(&instruction)) {
-        if (abi::info(*mark).kind == MarkKind::block) return is_arrival(*mark) ? What::write : What::barrier;
+        // A barrier that warps may enter in pieces may let these lanes go on without the others.
+        if (abi::info(*mark).kind == MarkKind::block)
+          return is_arrival(*mark) || is_unaligned(*mark) ? What::write : What::barrier;
       } else if (instruction.mayWriteToMemory() && !isa<FenceInst>(instruction) && !is_fresh_load(instruction)) {
         return What::write;
       }
     }
     return What::nothing;
   }
-  static bool is_arrival(Mark mark) {
-    return mark == Mark::barrier_arrive || mark == Mark::barrier_arrive_unaligned || mark == Mark::cluster_arrive ||
-           mark == Mark::cluster_arrive_unaligned;
-  }
+  static bool is_arrival(Mark mark) { return mark == Mark::barrier_arrive || mark == Mark::cluster_arrive; }
   // To LLVM, loads that are ordered with others write.
   static bool is_fresh_load(const Instruction& instruction) { return isa<LoadInst>(instruction); }
 };

@@ -67,6 +67,8 @@ TEST(Lockstep, LanesThatLeftASpinMayNotHoldBackWhatTheOthersWaitFor) {
 TEST(Lockstep, LanesThatLeftASpinForABarrierHoldNothingBack) {
   EXPECT_TRUE(in_step(low_lanes_spin(kBarrier + kStore)));
   EXPECT_FALSE(in_step(low_lanes_spin(kStore + kBarrier)));
+  EXPECT_FALSE(in_step(low_lanes_spin("  call void @softgpu.barrier_sync_unaligned(i32 1, i32 64)\n" + kStore)))
+      << "they may pass it without those that spin";
 }
 
 // ---- The warp ----------------------------------------------------------------------------------
