@@ -8,7 +8,6 @@
 #include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/jit/kernel_facts.hpp"
 #include "softgpu/jit/program_impl.hpp"
-#include "softgpu/lower/module/refusals.hpp"
 
 namespace softgpu::jit {
 namespace {
@@ -31,8 +30,6 @@ constexpr std::string_view name_of(abi::BlockShape shape) {
 bool is_width(unsigned width) { return width == 1 || width == 8 || width == 16 || width == 32; }
 
 }  // namespace
-
-std::vector<ptx::DiagnosticInPart> refusals(const ptx::Module& module) { return lower::refusals(module); }
 
 Program::Program(ptx::Module module, std::string text, const CompilerSettings& settings)
     : impl_(std::make_unique<Impl>(std::move(module), std::move(text), settings)) {}

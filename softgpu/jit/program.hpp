@@ -39,9 +39,6 @@ struct KernelFacts {
   std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
 };
 
-// What keeps a module's kernels from being compiled, known from the PTX alone. Empty where all can.
-std::vector<ptx::DiagnosticInPart> refusals(const ptx::Module&);
-
 // Why a kernel could not be compiled, with its name.
 struct CompileFailure : std::runtime_error {
   using std::runtime_error::runtime_error;

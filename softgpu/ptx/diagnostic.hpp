@@ -20,12 +20,6 @@ struct Diagnostic {
   std::string message;
 };
 
-// Of a module that was linked from several.
-struct DiagnosticInPart {
-  std::uint32_t part = 0;  // into Module::parts
-  Diagnostic diagnostic;
-};
-
 std::string to_string(const Diagnostic&);
 
 }  // namespace softgpu::ptx

@@ -82,16 +82,6 @@ std::set<std::string_view> undefined_functions(const jit::Program& program) {
   return undefined;
 }
 
-void check_functions(const ptx::Module& module) {
-  std::vector<ptx::Diagnostic> problems;
-  std::uint32_t part = 0;
-  for (ptx::DiagnosticInPart& refusal : jit::refusals(module)) {
-    part = problems.empty() ? refusal.part : part;
-    if (refusal.part == part) problems.push_back(std::move(refusal.diagnostic));
-  }
-  if (!problems.empty()) refuse(problems, module.parts[part]);
-}
-
 void check_symbols(const jit::Program& program, ProgramUse use) {
   const ptx::Module& module = program.module();
   std::vector<std::string> errors;
@@ -144,7 +134,6 @@ void ProgramBuilder::add(PtxPart part) {
 std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
-  check_functions(module);
   auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_), compiler_settings());
   check_symbols(*program, use);
   return program;
