@@ -57,7 +57,25 @@ bool waits_for_others(const Instruction& instruction, const Loop& loop) {
   return false;
 }
 
-bool is_spin_loop(const Loop& loop) {
+// The branches, in the loop, that decide which way control comes to the phi.
+template <typename Visit>
+void for_each_deciding_branch(const PHINode& phi, const Loop& loop, const DominatorTree& dominators, Visit visit) {
+  const auto above = [&](const BasicBlock* block) {
+    const auto* node = dominators.getNode(block)->getIDom();
+    return node ? node->getBlock() : nullptr;
+  };
+  const bool is_header = phi.getParent() == loop.getHeader();
+  const BasicBlock* common = is_header ? loop.getHeader() : above(phi.getParent());
+  unsigned ways = 0;
+  for (const BasicBlock* from : phi.blocks()) ways += loop.contains(from);
+  if (ways < 2) return;
+  for (const BasicBlock* from : phi.blocks())
+    for (const BasicBlock* block = from; block && loop.contains(block);
+         block = block == common ? nullptr : above(block))
+      visit(block->getTerminator());
+}
+
+bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   SmallVector<BasicBlock*, 4> exiting;
   loop.getExitingBlocks(exiting);
   SmallPtrSet<const Instruction*, 32> seen;
@@ -71,6 +89,7 @@ bool is_spin_loop(const Loop& loop) {
     const Instruction* instruction = work.pop_back_val();
     if (waits_for_others(*instruction, loop)) return true;
     for (const Value* operand : instruction->operand_values()) follow(operand);
+    if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
   }
   return false;
 }
@@ -82,7 +101,7 @@ void mark_spin_loops(Function& kernel) {
   LoopInfo loops(dominators);
   Module* module = kernel.getParent();
   for (const Loop* loop : loops.getLoopsInPreorder()) {
-    if (!is_spin_loop(*loop)) continue;
+    if (!is_spin_loop(*loop, dominators)) continue;
     SmallVector<BasicBlock*, 4> latches;
     loop->getLoopLatches(latches);
     for (BasicBlock* latch : latches) {

@@ -51,6 +51,16 @@ TEST(Lockstep, LanesThatAllSpinTogetherDoSoInStep) {
   }
 }
 
+TEST(Lockstep, ALoopMayWaitByWhatABranchDecides) {
+  const std::string body =
+      "  br label %again\nagain:\n  %v = load volatile i32, ptr %a0\n  %set = icmp ne i32 %v, 0\n"
+      "  br i1 %set, label %yes, label %no\nyes:\n  store i32 %tx, ptr %params\n  br label %next\n"
+      "no:\n  store i32 1, ptr %params\n  br label %next\n"
+      "next:\n  %more = phi i1 [ false, %yes ], [ true, %no ]\n  br i1 %more, label %again, label %end\nend:\n  ret "
+      "void\n";
+  EXPECT_TRUE(run(kernel(1, body), {.width = 0, .block = {64, 1, 1}, .compile_only = true}).suspends);
+}
+
 TEST(Lockstep, ALoopThatGetsOnByItselfIsNoSpinning) {
   for (const char* read :
        {"  %v = atomicrmw add ptr %a0, i32 1 monotonic\n", "  %v = load i32, ptr %a0\n  store i32 %tx, ptr %a0\n"})
