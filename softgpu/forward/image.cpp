@@ -68,6 +68,16 @@ std::vector<std::string> kept_ptx(std::string_view cubin) {
   return modules;
 }
 
+std::string with_register_limit(std::string ptx, unsigned limit) {
+  const std::string directive = ".maxnreg " + std::to_string(limit) + "\n";
+  for (std::size_t start = ptx.find(".entry"); start != std::string::npos; start = ptx.find(".entry", start + 1)) {
+    const std::size_t end = ptx.find_first_of("{;", start);  // of the head: parameters have neither
+    if (end == std::string::npos || ptx[end] == ';') continue;
+    if (ptx.substr(start, end - start).find(".maxnreg") == std::string::npos) ptx.insert(end, directive);
+  }
+  return ptx;
+}
+
 namespace {
 
 class Collector {

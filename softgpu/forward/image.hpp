@@ -20,6 +20,9 @@ std::string_view bare_cubin(std::string_view image);
 /// debuggers then.
 std::vector<std::string> kept_ptx(std::string_view cubin);
 
+/// The module with `.maxnreg limit` for each kernel that sets no limit itself, as ptxas does with its option.
+std::string with_register_limit(std::string ptx, unsigned limit);
+
 /// What an input of a link is made of.
 struct Parts {
   std::vector<std::string> ptx;

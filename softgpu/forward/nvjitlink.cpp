@@ -57,10 +57,13 @@ struct Link {
   bool is_complete = true;   // all of the code is there as PTX or LTO-IR
   std::string image;         // the result, once it was asked for
 
-  unsigned architecture() const {
+  unsigned architecture() const { return number_in("arch="); }
+
+  // The number in an option such as -arch=sm_90 or -maxrregcount=32; 0 without it.
+  unsigned number_in(const char* name) const {
     unsigned number = 0;
     for (const std::string& option : options) {
-      if (const auto place = option.find("arch="); place != std::string::npos) {
+      if (const auto place = option.find(name); place != std::string::npos) {
         const auto digits = option.find_first_of("0123456789", place);
         if (digits != std::string::npos) std::from_chars(&option[digits], option.data() + option.size(), number);
       }
@@ -158,7 +161,7 @@ std::vector<std::string> mixed_ptx(Library library, const Link& link) {
 }
 
 // All code of a link, as PTX; empty when some of it is there as machine code alone.
-std::vector<std::string> ptx_of(Library library, const Link& link) {
+std::vector<std::string> modules_of(Library library, const Link& link) {
   if (!link.is_complete) return {};
   if (link.ltoir.empty()) return link.ptx;
   if (!link.ptx.empty()) {
@@ -167,6 +170,15 @@ std::vector<std::string> ptx_of(Library library, const Link& link) {
   std::vector<std::string> modules = link.ptx;
   modules.push_back(optimised_ptx(library, link));
   return modules.back().empty() ? std::vector<std::string>() : modules;
+}
+
+// The same with the options that concern the code.
+std::vector<std::string> ptx_of(Library library, const Link& link) {
+  std::vector<std::string> modules = modules_of(library, link);
+  if (const unsigned registers = link.number_in("-maxrregcount=")) {
+    for (std::string& module : modules) module = with_register_limit(std::move(module), registers);
+  }
+  return modules;
 }
 
 // The image for a link that is complete, made when it is first asked for.

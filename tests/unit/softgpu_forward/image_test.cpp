@@ -66,6 +66,15 @@ TEST(KeptPtx, IsTheTextOfEachModule) {
   EXPECT_THAT(kept_ptx(""), IsEmpty());
 }
 
+TEST(RegisterLimit, IsForKernelsWithoutTheirOwn) {
+  EXPECT_EQ(
+      with_register_limit(".entry a(.param .u64 p) { ret; }\n.func f() { ret; }\n.entry b()\n.maxntid 8\n{ ret; }", 40),
+      ".entry a(.param .u64 p) .maxnreg 40\n{ ret; }\n.func f() { ret; }\n.entry b()\n.maxntid 8\n.maxnreg 40\n{ ret; "
+      "}");
+  for (const std::string text : {".entry a() .maxnreg 8 { ret; }", ".extern .entry a();", ".entry", ""})
+    EXPECT_EQ(with_register_limit(text, 40), text);
+}
+
 TEST(BareCubin, IsWhatWasPutIn) {
   const std::string cubin = raw_elf();
   const std::string fatbin = with_ptx(cubin, {ptx_text()});
