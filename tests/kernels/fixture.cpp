@@ -24,7 +24,7 @@ using int64_t = long long;
 }  // namespace
 
 KernelsTest::KernelsTest(std::string_view source)
-    : code(Program(std::string(preamble).append(source), {.std = "c++17"}).compile(Target::cubin, {.cache = cache()})) {
-}
+    : code(Program(std::string(preamble).append(source), {.std = "c++17", .device_int128 = true})
+               .compile(Target::cubin, {.cache = cache()})) {}
 
 }  // namespace cuprum::tests

@@ -104,6 +104,16 @@ KERNEL(crc)(uint32_t* out, const uint8_t* text, int length) {
   out[threadIdx.x] = ~c;
 }
 
+KERNEL(wide_quotients)(uint64_t* out, const uint64_t* in) {
+  int t = threadIdx.x;
+  unsigned __int128 a = (unsigned __int128)in[t] << 64 | in[t + 1];
+  unsigned __int128 b = ((unsigned __int128)(in[t + 2] >> t % 64) << (t * 5 % 64)) + 1;
+  __int128 s = (__int128)a >> t % 100, d = (__int128)in[t + 2] - (__int128)in[t] * 7 | 1;
+  unsigned __int128 x = a / b + a % b * 3, y = (unsigned __int128)(s / d) ^ (unsigned __int128)(s % d);
+  out[4 * t] = (uint64_t)x; out[4 * t + 1] = (uint64_t)(x >> 64);
+  out[4 * t + 2] = (uint64_t)y; out[4 * t + 3] = (uint64_t)(y >> 64);
+}
+
 KERNEL(wide_products)(uint64_t* out, const uint32_t* in) {
   // 128 bits by hand: the carries are what is tested.
   int t = threadIdx.x;
@@ -284,6 +294,21 @@ TEST_F(Integers, Checksums) {
                   for (int k = 0; k < 8; ++k) c = (c & 1) != 0 ? c >> 1 ^ 0xedb88320u : c >> 1;
                 }
                 return ~c;
+              }));
+}
+
+TEST_F(Integers, QuotientsOf128Bits) {
+  const std::vector<std::uint64_t> in = long_words(130);
+  EXPECT_SAME(run("wide_quotients", {.block = 128}, zeros<std::uint64_t>(512), in),
+              each<std::uint64_t>(512, [&](int i) {
+                const int t = i / 4;
+                const UnsignedWide a = static_cast<UnsignedWide>(at(in, t)) << 64 | at(in, t + 1);
+                const UnsignedWide b = (static_cast<UnsignedWide>(at(in, t + 2) >> t % 64) << (t * 5 % 64)) + 1;
+                const Wide s = static_cast<Wide>(a) >> t % 100;
+                const Wide d = (static_cast<Wide>(at(in, t + 2)) - static_cast<Wide>(at(in, t)) * 7) | 1;
+                const UnsignedWide x = a / b + a % b * 3;
+                const UnsignedWide y = static_cast<UnsignedWide>(s / d) ^ static_cast<UnsignedWide>(s % d);
+                return (i % 4 < 2 ? x : y) >> (i % 2 * 64);
               }));
 }
 

@@ -36,6 +36,15 @@ TEST_F(CarryChain, GoesOverSeveralWords) {
   batch.run();
 }
 
+// As NVIDIA's division of 128-bit integers reads it.
+TEST_F(CarryChain, IsSetWhereASubtractionBorrowedNothing) {
+  Batch<U, U, U> batch(edge_values<U>(), edge_values<U>());
+  batch.add("sub.cc.u64 l, a, b; addc.u64 d, 0, 0;", [](U a, U b) { return a >= b ? 1 : 0; });
+  batch.add("sub.cc.u64 l, a, b; subc.cc.u64 l, b, a; addc.u64 d, 0, 0;",
+            [](U a, U b) { return (a >= b ? b >= a : b > a) ? 1 : 0; });
+  batch.run();
+}
+
 TEST_F(CarryChain, MultipliesAndAdds) {
   Batch<U, U, U> batch(edge_values<U>(), edge_values<U>());
   const auto product = [](U a, U b) { return static_cast<Wide>(a) * b; };

@@ -31,14 +31,16 @@ void lower_addc(FunctionLowering& f, const Instruction& i) {
   add_with_carry(f, i, f.read(i.operands[1], i.types[0]), f.read(i.operands[2], i.types[0]));
 }
 
-// The flag holds a borrow.
+// A GPU subtracts by adding the complement, so the flag is set where nothing was borrowed. Chains of subtractions alone
+// don't show it, but NVIDIA's division of 128-bit integers reads the flag behind subc.cc with addc.
 void lower_subc(FunctionLowering& f, const Instruction& i) {
   Builder& ir = f.ir;
   Value* a = f.read(i.operands[1], i.types[0]);
   Value* b = f.read(i.operands[2], i.types[0]);
   Value* partial = ir.CreateSub(a, b);
-  Value* borrow = ir.CreateZExt(carry_in(f, i), a->getType());
-  if (i.has(Modifier::cc)) f.set_carry(ir.CreateOr(ir.CreateICmpULT(a, b), ir.CreateICmpULT(partial, borrow)));
+  Value* borrow = takes_carry(i) ? ir.CreateZExt(ir.CreateNot(f.carry()), a->getType())
+                                 : static_cast<Value*>(llvm::ConstantInt::get(a->getType(), 0));
+  if (i.has(Modifier::cc)) f.set_carry(ir.CreateAnd(ir.CreateICmpUGE(a, b), ir.CreateICmpUGE(partial, borrow)));
   f.write(i.operands[0], ir.CreateSub(partial, borrow), i.types[0]);
 }
 
