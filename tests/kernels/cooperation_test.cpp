@@ -14,6 +14,28 @@ constexpr const char* source = R"(
 namespace cg = cooperative_groups;
 #define ALL 0xffffffffu
 
+// Recursion that all threads go through together, with a barrier on the way down and up.
+__device__ __noinline__ int fold_up(int* cells, int width) {
+  int t = threadIdx.x;
+  if (width == 0) { int total = cells[0]; __syncthreads(); return total; }
+  if (t < width) cells[t] += cells[t + width];
+  __syncthreads();
+  int total = fold_up(cells, width / 2);
+  if (t < width) cells[t] += total % 7;
+  __syncthreads();
+  return total + width;
+}
+KERNEL(barriers_in_recursion)(int* out, const int* in) {
+  __shared__ int cells[64];
+  int t = threadIdx.x;
+  cells[t] = in[t];
+  __syncthreads();
+  int total = fold_up(cells, 32);
+  out[t] = total * 1000 + cells[t] % 1000;
+}
+__device__ __noinline__ int warp_sum(int v, int d) { return d == 0 ? v : warp_sum(v + __shfl_xor_sync(ALL, v, d), d / 2) + 1; }
+KERNEL(shuffles_in_recursion)(int* out, const int* in) { out[threadIdx.x] = warp_sum(in[threadIdx.x], 16); }
+
 __device__ __noinline__ int up_one(int* cells, int v) { cells[threadIdx.x] = v; __syncthreads(); v = cells[(threadIdx.x + 1) % blockDim.x]; __syncthreads(); return v; }
 __device__ __noinline__ int mirrored(int* cells, int v) { cells[threadIdx.x] = v; __syncthreads(); v = cells[blockDim.x - 1 - threadIdx.x]; __syncthreads(); return v; }
 typedef int (*Step)(int*, int);
@@ -152,6 +174,23 @@ class Cooperation : public KernelsTest {
   Cooperation() : KernelsTest(source) {}
   const std::vector<int> in = scrambled_numbers(512, 100);
 };
+
+TEST_F(Cooperation, BarriersInRecursion) {
+  std::vector<int> cells(in.begin(), in.begin() + 64);
+  for (int width = 32; width > 0; width /= 2)
+    for (int t = 0; t < width; ++t) at(cells, t) += at(cells, t + width);
+  int total = cells[0];
+  for (int width = 1; width <= 32; total += width, width *= 2)
+    for (int t = 0; t < width; ++t) at(cells, t) += total % 7;
+  EXPECT_SAME(run("barriers_in_recursion", {.block = 64}, zeros<int>(64), in),
+              each<int>(64, [&](int t) { return total * 1000 + at(cells, t) % 1000; }));
+}
+
+TEST_F(Cooperation, ShufflesInRecursion) {
+  EXPECT_SAME(run("shuffles_in_recursion", {.block = 64}, zeros<int>(64), in), each<int>(64, [&](int t) {
+                return std::accumulate(in.begin() + t / 32 * 32, in.begin() + t / 32 * 32 + 32, 5);
+              }));
+}
 
 TEST_F(Cooperation, BarriersInFunctionsCalledByPointer) {
   const std::vector<int> order = {0, 1, 1, 0, 1};

@@ -179,8 +179,8 @@ TEST_P(WaitingThread, SeesWhatTwoOthersDo) {
 INSTANTIATE_TEST_SUITE_P(InEveryForm, WaitingThread,
                          ::testing::Values("for_two_flags", "for_one_then_the_other", "with_a_limit", "by_a_function",
                                            "by_a_pointer_to_a_function", "as_64_bits", "as_bytes", "by_and", "by_sub",
-                                           "by_min", "by_xor", "by_exchange", "in_rounds", "without_end", "nested",
-                                           "by_gotos"),
+                                           "by_min", "by_xor", "by_exchange", "while_counting", "in_rounds",
+                                           "without_end", "nested", "by_gotos"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST_F(Waiting, ALockThatAWarpHolds) {
