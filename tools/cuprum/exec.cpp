@@ -77,7 +77,8 @@ const Verb exec_verb = {
          "it "
          "opens that. Programs that compile to machine code work, too: their NVRTC and nvJitLink, linked to or opened "
          "at "
-         "run time, hand out images that carry the PTX from which the machine code was made, and softgpu takes that.",
+         "run time, and nvcc --cubin give images that carry the PTX from which the machine code was made, and softgpu "
+         "takes that.",
          "Programs must use the CUDA driver API. Calls of NVIDIA's CUDA runtime (cudart) fail with error 500, because "
          "it "
          "asks the driver for private tables that softgpu doesn't offer; programs that are linked statically or change "
