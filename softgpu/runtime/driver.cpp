@@ -7,12 +7,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/library.hpp"
-#include "softgpu/runtime/code/link.hpp"
-#include "softgpu/runtime/code/module.hpp"
-#include "softgpu/runtime/memory/memory_pool.hpp"
-#include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/memory/context_memory.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::runtime {
@@ -76,14 +73,21 @@ const Settings& settings() {
 
 }  // namespace
 
-Driver::Driver(Config config)
-    : config_(std::move(config)),
-      space_(reservation(config_)),
-      pool_({.workers = config_.workers}),
-      object_cache_(std::make_shared<jit::ObjectCache>(cache_options(config_))) {
-  host_heap_ = std::make_shared<memory::Heap>(space_, memory::Heap::kUnlimited);
-  for (unsigned i = 0; i < config_.devices; ++i)
-    devices_.push_back(std::make_unique<Device>(static_cast<int>(i), config_, pool_.workers(), space_));
+Driver::Driver(const Config& config)
+    : space_(reservation(config)),
+      work_(config.workers),
+      devices_(config, work_.pool.workers(), space_),
+      memory_(work_, devices_, space_),
+      code_(memory_, config.compiler, std::make_shared<jit::ObjectCache>(cache_options(config))),
+      graphs_(memory_),
+      virtual_memory_(work_, devices_, space_, memory_.allocations),
+      current_pools_(memory_) {
+  for (int i = 0; i < devices_.count(); ++i)
+    primary_contexts_.push_back(std::make_unique<PrimaryContext>(work_, devices_.at(i)));
+  work_.at_context_end.emplace_back([this](Context& context) { drop_events_of(work_, context); });
+  work_.at_context_end.emplace_back([this](Context& context) { unload_modules(code_, context); });
+  work_.at_context_end.emplace_back([this](Context& context) { release_memory_of(memory_, context); });
+  memory_.reclaimers.emplace_back([this] { graphs_.graph_memory.trim_all(); });
 }
 
 CUresult Driver::initialize() {
@@ -107,9 +111,8 @@ Driver& Driver::get() { return *instance.load(std::memory_order_acquire); }
 
 const Trace& Driver::trace() { return settings().config.trace; }
 
-Device& Driver::device(int ordinal) const {
-  require(ordinal >= 0 && ordinal < device_count(), CUDA_ERROR_INVALID_DEVICE, "no such device");
-  return *devices_[static_cast<std::size_t>(ordinal)];
+PrimaryContext& Driver::primary_context(int ordinal) {
+  return *primary_contexts_[static_cast<std::size_t>(devices_.at(ordinal).ordinal())];
 }
 
 }  // namespace softgpu::runtime

@@ -1,4 +1,5 @@
-// The driver itself: what cuInit sets up and everything else hangs on.
+// The driver as a whole: what cuInit sets up. It puts the parts together and hands each what it needs of the others;
+// only the entry points, above all parts, ask it for them.
 #pragma once
 
 #include <cuda.h>
@@ -6,57 +7,18 @@
 #include <memory>
 #include <vector>
 
-#include "softgpu/exec/pool.hpp"
-#include "softgpu/jit/object_cache.hpp"
 #include "softgpu/memory/address_space.hpp"
-#include "softgpu/memory/allocation_table.hpp"
-#include "softgpu/memory/heap.hpp"
 #include "softgpu/runtime/base/config.hpp"
-#include "softgpu/runtime/base/handles.hpp"
-#include "softgpu/runtime/graphs/graph_memory.hpp"
+#include "softgpu/runtime/base/devices.hpp"
+#include "softgpu/runtime/code/code_services.hpp"
+#include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/memory/current_pools.hpp"
-#include "softgpu/runtime/memory/managed_memory.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/memory/virtual_memory.hpp"
-#include "softgpu/runtime/work/host_functions.hpp"
-#include "softgpu/runtime/work/value_waits.hpp"
+#include "softgpu/runtime/work/primary_context.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
-
-class Array;
-class Context;
-class Device;
-class Event;
-class Function;
-class Graph;
-class GraphExec;
-class GraphNode;
-class Kernel;
-class Library;
-class Link;
-class MemoryPool;
-class MipmappedArray;
-class Module;
-class Stream;
-class UserObject;
-
-struct Handles {
-  HandleTable<CUcontext, Context> contexts;
-  HandleTable<CUstream, Stream> streams;
-  HandleTable<CUevent, Event> events;
-  HandleTable<CUmemoryPool, MemoryPool> pools;
-  HandleTable<PhysicalHandle, PhysicalMemory> physical_memory;
-  HandleTable<CUarray, Array> arrays;
-  HandleTable<CUmipmappedArray, MipmappedArray> mipmapped_arrays;
-  HandleTable<CUmodule, Module> modules;
-  HandleTable<CUfunction, Function> functions;
-  HandleTable<CUlibrary, Library> libraries;
-  HandleTable<CUkernel, Kernel> kernels;
-  HandleTable<CUlinkState, Link> links;
-  HandleTable<CUgraph, Graph> graphs;
-  HandleTable<CUgraphNode, GraphNode> graph_nodes;
-  HandleTable<CUgraphExec, GraphExec> graph_execs;
-  HandleTable<CUuserObject, UserObject> user_objects;
-};
 
 class Driver {
  public:
@@ -69,42 +31,30 @@ class Driver {
   // Also before cuInit.
   static const Trace& trace();
 
-  const Config& config() const { return config_; }
-  exec::Pool& pool() { return pool_; }
-  HostFunctions& host_functions() { return host_functions_; }
-  ValueWaits& value_waits() { return value_waits_; }
-  memory::AddressSpace& address_space() { return space_; }
-  memory::AllocationTable& allocations() { return allocations_; }
+  const Devices& devices() const { return devices_; }
+  Device& device(int ordinal) const { return devices_.at(ordinal); }  // throws CUDA_ERROR_INVALID_DEVICE
+  PrimaryContext& primary_context(int ordinal);                       // the same
+
   VirtualMemory& virtual_memory() { return virtual_memory_; }
-  ManagedPages& managed_pages() { return managed_pages_; }
-  Handles& handles() { return handles_; }
+  CurrentPools& current_pools() { return current_pools_; }
 
-  int device_count() const { return static_cast<int>(devices_.size()); }
-  Device& device(int ordinal) const;  // throws CUDA_ERROR_INVALID_DEVICE
-
-  const std::shared_ptr<jit::ObjectCache>& object_cache() const { return object_cache_; }
-
-  const std::shared_ptr<memory::Heap>& host_heap() const { return host_heap_; }
-  CurrentPools& pools() { return pools_; }
-  GraphMemory& graph_memory() { return graph_memory_; }
+  WorkServices& work() { return work_; }
+  MemoryServices& memory() { return memory_; }
+  CodeServices& code() { return code_; }
+  GraphServices& graphs() { return graphs_; }
 
  private:
-  explicit Driver(Config config);
+  explicit Driver(const Config& config);
 
-  const Config config_;
   memory::AddressSpace space_;
-  memory::AllocationTable allocations_;
+  WorkServices work_;
+  const Devices devices_;
+  MemoryServices memory_;
+  CodeServices code_;
+  GraphServices graphs_;
   VirtualMemory virtual_memory_;
-  ManagedPages managed_pages_;
-  exec::Pool pool_;
-  HostFunctions host_functions_;
-  ValueWaits value_waits_;
-  Handles handles_;
-  const std::shared_ptr<jit::ObjectCache> object_cache_;
-  std::shared_ptr<memory::Heap> host_heap_;
-  CurrentPools pools_;
-  GraphMemory graph_memory_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  CurrentPools current_pools_;
+  std::vector<std::unique_ptr<PrimaryContext>> primary_contexts_;  // by device
 };
 
 }  // namespace softgpu::runtime

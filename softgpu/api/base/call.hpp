@@ -64,6 +64,8 @@ CUresult call(const char* name, Body&& body) {
   });
 }
 
+inline std::shared_ptr<Context> current_context() { return runtime::current_context(Driver::get().work()); }
+
 // Throws the error of a context in which a kernel has failed.
 inline void require_healthy(const Context& context) {
   if (const CUresult error = context.error(); error != CUDA_SUCCESS) [[unlikely]]
@@ -74,7 +76,7 @@ inline void require_healthy(const Context& context) {
 template <typename Body>
 CUresult call_in_context(const char* name, Body&& body) {
   return call(name, [&] {
-    const std::shared_ptr<Context> context = runtime::current_context();
+    const std::shared_ptr<Context> context = current_context();
     require_healthy(*context);
     return body(*context);
   });

@@ -36,7 +36,7 @@ extern "C" {
 CUresult cuDeviceGetCount(int* count) {
   return call(__func__, [&] {
     require_pointer(count);
-    *count = Driver::get().device_count();
+    *count = Driver::get().devices().count();
   });
 }
 
@@ -85,7 +85,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
     require_pointer(device);
     require_pointer(id, "no bus id");
     const std::string wanted = id;
-    for (int i = 0; i < Driver::get().device_count(); ++i) {
+    for (int i = 0; i < Driver::get().devices().count(); ++i) {
       const std::string own = device_of(i).pci_bus_id();
       // Programs leave out the domain, or the function.
       const std::string without_domain = own.substr(5), without_function = own.substr(0, own.size() - 2);

@@ -42,9 +42,9 @@ void require_loaded(const Function& function, CUfunction_attribute attribute) {
 }  // namespace
 
 std::shared_ptr<Function> find_function(CUfunction handle, Context& context) {
-  auto& handles = Driver::get().handles();
-  if (auto function = handles.functions.find(handle)) return function;
-  const auto kernel = handles.kernels.find(reinterpret_cast<CUkernel>(handle));
+  const runtime::CodeServices& code = Driver::get().code();
+  if (auto function = code.functions.find(handle)) return function;
+  const auto kernel = code.kernels.find(reinterpret_cast<CUkernel>(handle));
   require(kernel != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a kernel, or one that was unloaded");
   return kernel->function(context);
 }

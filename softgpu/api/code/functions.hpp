@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/runtime/code/function.hpp"
+#include "softgpu/runtime/code/launch.hpp"
 #include "softgpu/runtime/code/library.hpp"
 #include "softgpu/runtime/code/module.hpp"
 
@@ -20,5 +22,8 @@ void give_parameter(const jit::KernelFacts& facts, size_t index, size_t* offset,
 void give_symbol(const runtime::Module::Symbol& symbol, CUdeviceptr* pointer, size_t* bytes);
 
 void require_cache_config(CUfunc_cache config);
+
+// Into a launch of a node. Throws what cuLaunchKernelEx returns for attributes that can't be had.
+void apply_attributes(runtime::LaunchRequest& request, std::span<const CUlaunchAttribute> attributes);
 
 }  // namespace softgpu::api

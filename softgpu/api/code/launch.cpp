@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "softgpu/api/code/functions.hpp"
-#include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/code/cluster.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::api {
@@ -18,7 +18,7 @@ void start(CUfunction handle, CUstream stream_handle, NullStream null, LaunchReq
   const auto stream = find_stream(stream_handle, null);
   request.priority = stream->priority();
   request.handle = handle;
-  runtime::launch(find_function(handle, stream->context()), *stream, request);
+  runtime::submit_launch(*stream, find_function(handle, stream->context()), request);
 }
 
 // Launch attributes beside the shape. Hints for a GPU's hardware are accepted; what would change the result is refused.
@@ -94,19 +94,19 @@ void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void
   const Attributes attributes = attributes_of(*config);
   const auto stream = find_stream(config->hStream, null);
   const auto function = find_function(handle, stream->context());
-  runtime::launch(function, *stream,
-                  {.handle = handle,
-                   .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                   .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                   .cluster = attributes.cluster,
-                   .dynamic_shared_bytes = config->sharedMemBytes,
-                   .priority = attributes.priority.value_or(stream->priority()),
-                   .cooperative = attributes.cooperative,
-                   .parameters = parameters,
-                   .extra = extra,
-                   .attributes = {config->attrs, config->numAttrs}});
+  runtime::submit_launch(*stream, function,
+                         {.handle = handle,
+                          .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                          .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                          .cluster = attributes.cluster,
+                          .dynamic_shared_bytes = config->sharedMemBytes,
+                          .priority = attributes.priority.value_or(stream->priority()),
+                          .cooperative = attributes.cooperative,
+                          .parameters = parameters,
+                          .extra = extra,
+                          .attributes = {config->attrs, config->numAttrs}});
   if (attributes.completion != nullptr)
-    find(Driver::get().handles().events, attributes.completion, "not an event")->record(*stream);
+    find(Driver::get().work().events, attributes.completion, "not an event")->record(*stream);
 }
 
 }  // namespace

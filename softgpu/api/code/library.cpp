@@ -21,17 +21,19 @@ void load_library(CUlibrary* handle, const void* code, std::size_t size, CUjit_o
   // All devices have the same compute capability.
   const unsigned capability = Driver::get().device(0).compute_capability();
   auto library = Library::load(
-      runtime::load_program(code, size, capability, JitOptions(count, options, values, JitOptions::Use::load)));
-  *handle = Driver::get().handles().libraries.add(library);
+      Driver::get().code(),
+      runtime::load_program(code, size, capability, JitOptions(count, options, values, JitOptions::Use::load),
+                            Driver::get().code().compiler_settings));
+  *handle = Driver::get().code().libraries.add(library);
   library->set_handle(*handle);
 }
 
 std::shared_ptr<Library> find_library(CUlibrary handle) {
-  return find(Driver::get().handles().libraries, handle, "not a library, or one that was unloaded");
+  return find(Driver::get().code().libraries, handle, "not a library, or one that was unloaded");
 }
 
 std::shared_ptr<Kernel> find_kernel(CUkernel handle) {
-  return find(Driver::get().handles().kernels, handle, "not a kernel, or one that was unloaded");
+  return find(Driver::get().code().kernels, handle, "not a kernel, or one that was unloaded");
 }
 
 // `code` stays where it is as long as the library does: that is of use only to drivers that keep it.
@@ -74,7 +76,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 
 CUresult cuLibraryUnload(CUlibrary library) {
   return call(__func__, [&] {
-    const auto removed = Driver::get().handles().libraries.remove(library);
+    const auto removed = Driver::get().code().libraries.remove(library);
     require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
     removed->unload();
   });

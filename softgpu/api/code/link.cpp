@@ -11,7 +11,7 @@ namespace {
 using runtime::JitOptions;
 using runtime::Link;
 
-std::shared_ptr<Link> find_link(CUlinkState state) { return find(Driver::get().handles().links, state, "not a link"); }
+std::shared_ptr<Link> find_link(CUlinkState state) { return find(Driver::get().code().links, state, "not a link"); }
 
 // For its checks: what they say is advice to a compiler for GPUs.
 void check_input_options(unsigned count, CUjit_option* options, void** values) {
@@ -30,7 +30,7 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, C
     require_pointer(state);
     auto link = std::make_shared<Link>(JitOptions(count, options, values, JitOptions::Use::link),
                                        context.device().compute_capability());
-    *state = Driver::get().handles().links.add(std::move(link));
+    *state = Driver::get().code().links.add(std::move(link));
   });
 }
 CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
@@ -73,7 +73,7 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
 
 CUresult cuLinkDestroy(CUlinkState state) {
   return call(__func__, [&] {
-    require(Driver::get().handles().links.remove(state) != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a link");
+    require(Driver::get().code().links.remove(state) != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a link");
   });
 }
 

@@ -18,14 +18,15 @@ using runtime::Module;
 
 void load_module(Context& context, CUmodule* handle, const void* image, std::size_t size, JitOptions options = {}) {
   require_pointer(handle);
-  auto program = runtime::load_program(image, size, context.device().compute_capability(), std::move(options));
-  auto module = Module::load(context, std::move(program));
-  *handle = Driver::get().handles().modules.add(module);
+  auto program = runtime::load_program(image, size, context.device().compute_capability(), std::move(options),
+                                       Driver::get().code().compiler_settings);
+  auto module = Module::load(Driver::get().code(), context, std::move(program));
+  *handle = Driver::get().code().modules.add(module);
   module->set_handle(*handle);
 }
 
 std::shared_ptr<Module> find_module(CUmodule handle) {
-  return find(Driver::get().handles().modules, handle, "not a module, or one that was unloaded");
+  return find(Driver::get().code().modules, handle, "not a module, or one that was unloaded");
 }
 
 [[noreturn]] void refuse_reference(const void* result, CUmodule module, const char* name) {
@@ -66,7 +67,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatbin) {
 // Kernels under way keep what they need.
 CUresult cuModuleUnload(CUmodule module) {
   return call(__func__, [&] {
-    const auto removed = Driver::get().handles().modules.remove(module);
+    const auto removed = Driver::get().code().modules.remove(module);
     require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
     removed->drop_handles();
     require_healthy(removed->context());

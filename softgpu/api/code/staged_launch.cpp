@@ -3,7 +3,7 @@
 
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/code/launch.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -33,12 +33,12 @@ CUresult launch_staged(const char* name, CUfunction handle, int width, int heigh
       std::size_t bytes = staged.parameters.size();
       void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, staged.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                        CU_LAUNCH_PARAM_END};
-      runtime::launch(function, *stream,
-                      {.grid = {static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
-                       .block = staged.block,
-                       .dynamic_shared_bytes = staged.dynamic_shared_bytes,
-                       .priority = stream->priority(),
-                       .extra = extra});
+      runtime::submit_launch(*stream, function,
+                             {.grid = {static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
+                              .block = staged.block,
+                              .dynamic_shared_bytes = staged.dynamic_shared_bytes,
+                              .priority = stream->priority(),
+                              .extra = extra});
     });
   });
 }

@@ -27,7 +27,7 @@ struct CaptureInfo {
 };
 
 void describe(Stream& stream, CaptureInfo& info) {
-  const auto capture = stream.capture();
+  const auto capture = Capture::of(stream);
   if (capture == nullptr) return;
   info.status = capture->status();
   info.id = capture->id();
@@ -58,7 +58,7 @@ void capture_info(CUstream stream, NullStream null, CUstreamCaptureStatus* statu
 }
 
 void begin(CUstream stream, NullStream null, CUstreamCaptureMode mode) {
-  Capture::begin(*find_stream(stream, null), nullptr, {}, mode);
+  Capture::begin(Driver::get().graphs(), *find_stream(stream, null), nullptr, {}, mode);
 }
 
 void update_dependencies(CUstream stream, NullStream null, const CUgraphNode* nodes, const CUgraphEdgeData* edges,
@@ -66,7 +66,7 @@ void update_dependencies(CUstream stream, NullStream null, const CUgraphNode* no
   require(flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES || flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES,
           CUDA_ERROR_INVALID_VALUE, "dependencies are added or set");
   const auto found = find_stream(stream, null);
-  const auto capture = found->capture();
+  const auto capture = Capture::of(*found);
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
   capture->change_frontier(*found, dependencies_of(nodes, edges, count),
                            flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES ? Capture::Change::set : Capture::Change::add);
@@ -95,7 +95,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamBeginCaptureToGraph, _ptsz,
                                 for (const auto& dependency : after)
                                   require(&dependency.node->graph() == target.get(), CUDA_ERROR_INVALID_VALUE,
                                           "a node of another graph");
-                                Capture::begin(*found, target, std::move(after), mode);
+                                Capture::begin(Driver::get().graphs(), *found, target, std::move(after), mode);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph* graph), [&] {

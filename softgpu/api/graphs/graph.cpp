@@ -71,13 +71,13 @@ void disconnect(Graph& graph, GraphNode& from, GraphNode& to, const CUgraphEdgeD
 }  // namespace
 
 std::shared_ptr<Graph> find_graph(CUgraph handle) {
-  auto graph = Driver::get().handles().graphs.find(handle);
+  auto graph = Driver::get().graphs().graphs.find(handle);
   require(graph != nullptr, CUDA_ERROR_INVALID_VALUE, "not a graph, or one that was destroyed");
   return graph;
 }
 
 std::shared_ptr<GraphNode> find_node(CUgraphNode handle) {
-  auto node = Driver::get().handles().graph_nodes.find(handle);
+  auto node = Driver::get().graphs().nodes.find(handle);
   require(node != nullptr, CUDA_ERROR_INVALID_VALUE, "not a node of a graph, or one that was destroyed");
   return node;
 }
@@ -100,7 +100,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   return call(__func__, [&] {
     require_pointer(graph);
     require_no_flags(flags);
-    *graph = Graph::create()->handle();
+    *graph = Graph::create(Driver::get().graphs())->handle();
   });
 }
 

@@ -1,6 +1,7 @@
 // Executable graphs.
 #include "softgpu/runtime/graphs/graph_exec.hpp"
 
+#include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"
 
@@ -21,8 +22,8 @@ std::shared_ptr<GraphExec> instantiate(CUgraphExec* result, CUgraph handle, cuui
           "softgpu's kernels can't launch graphs");
   const auto graph = find_graph(handle);
   require(!graph->is_child(), CUDA_ERROR_INVALID_VALUE, "a child graph is not instantiated by itself");
-  auto exec = std::make_shared<GraphExec>(*graph, flags);
-  *result = Driver::get().handles().graph_execs.add(exec);
+  auto exec = std::make_shared<GraphExec>(Driver::get().graphs(), *graph, flags);
+  *result = Driver::get().graphs().execs.add(exec);
   return exec;
 }
 
@@ -62,7 +63,7 @@ void set(CUgraphExec exec, CUgraphNode node, CUgraphNodeType type, Member NodePa
 }  // namespace
 
 std::shared_ptr<GraphExec> find_exec(CUgraphExec handle) {
-  auto exec = Driver::get().handles().graph_execs.find(handle);
+  auto exec = Driver::get().graphs().execs.find(handle);
   require(exec != nullptr, CUDA_ERROR_INVALID_VALUE, "not an executable graph, or one that was destroyed");
   return exec;
 }
@@ -126,7 +127,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream 
 // What is under way goes on.
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return call(__func__, [&] {
-    require(Driver::get().handles().graph_execs.remove(exec) != nullptr, CUDA_ERROR_INVALID_VALUE,
+    require(Driver::get().graphs().execs.remove(exec) != nullptr, CUDA_ERROR_INVALID_VALUE,
             "not an executable graph, or one that was destroyed");
   });
 }

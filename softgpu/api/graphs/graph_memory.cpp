@@ -11,11 +11,11 @@ using runtime::UserObject;
 
 runtime::GraphMemory& graph_memory(CUdevice device) {
   Driver::get().device(device);
-  return Driver::get().graph_memory();
+  return Driver::get().graphs().graph_memory;
 }
 
 std::shared_ptr<UserObject> find_user_object(CUuserObject handle) {
-  auto object = Driver::get().handles().user_objects.find(handle);
+  auto object = Driver::get().graphs().user_objects.find(handle);
   require(object != nullptr, CUDA_ERROR_INVALID_VALUE, "not a user object, or one that is gone");
   return object;
 }
@@ -111,8 +111,8 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy, 
     require(flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, CUDA_ERROR_INVALID_VALUE,
             "a user object is created with CU_USER_OBJECT_NO_DESTRUCTOR_SYNC");
     require_references(references);
-    const auto made = std::make_shared<UserObject>(data, destroy, references);
-    *object = Driver::get().handles().user_objects.add(made);
+    const auto made = std::make_shared<UserObject>(Driver::get().graphs().user_objects, data, destroy, references);
+    *object = Driver::get().graphs().user_objects.add(made);
     made->set_handle(*object);
   });
 }

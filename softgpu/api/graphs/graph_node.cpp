@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/runtime/code/module.hpp"
 
@@ -51,7 +52,7 @@ void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
   const CUfunction given = work.request.handle;
   const auto &grid = work.request.grid, &block = work.request.block;
   params = {};
-  if (Driver::get().handles().kernels.find(reinterpret_cast<CUkernel>(given)) != nullptr)
+  if (Driver::get().code().kernels.find(reinterpret_cast<CUkernel>(given)) != nullptr)
     params.kern = reinterpret_cast<CUkernel>(given);
   else
     params.func = given;

@@ -1,6 +1,7 @@
 // What the parameters of nodes mean.
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
+#include "softgpu/api/memory/requests.hpp"
 #include "softgpu/runtime/code/launch.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
@@ -12,8 +13,8 @@ using runtime::Graph;
 using runtime::NodeWork;
 
 std::shared_ptr<Context> context_of(CUcontext handle) {
-  if (handle == nullptr) return runtime::current_context();
-  auto context = Driver::get().handles().contexts.find(handle);
+  if (handle == nullptr) return current_context();
+  auto context = Driver::get().work().contexts.find(handle);
   require(context != nullptr, CUDA_ERROR_INVALID_VALUE, "not a context, or one that was destroyed");
   return context;
 }
@@ -36,7 +37,7 @@ NodeWork copy_work(const NodeParams& params, const Graph&) {
   require(params.memcpy.flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
   const CUDA_MEMCPY3D& request = params.memcpy.copyParams;
   runtime::CopyWork work{context_of(params.memcpy.copyCtx), copy_of(&request), request};
-  runtime::check_copy(work.copy, *work.context);
+  runtime::check_copy(Driver::get().memory(), work.copy, *work.context);
   return work;
 }
 
@@ -52,7 +53,7 @@ NodeWork fill_work(const NodeParams& params, const Graph&) {
                           .pitch = request.pitch,
                           .element_bytes = request.elementSize,
                           .value = request.value}};
-  runtime::check_fill(work.fill, *work.context);
+  runtime::check_fill(Driver::get().memory(), work.fill, *work.context);
   return work;
 }
 
@@ -78,7 +79,7 @@ NodeWork child_work(const NodeParams& params, const Graph& parent) {
 
 template <typename Work>
 NodeWork event_work(CUevent handle) {
-  auto event = Driver::get().handles().events.find(handle);
+  auto event = Driver::get().work().events.find(handle);
   require(event != nullptr, CUDA_ERROR_INVALID_VALUE, "not an event, or one that was destroyed");
   return Work{std::move(event), handle};
 }
@@ -96,12 +97,12 @@ NodeWork allocate_work(const NodeParams& params, const Graph&) {
   require(request.accessDescCount == 0 || request.accessDescs != nullptr, CUDA_ERROR_INVALID_VALUE,
           "no access descriptions");
   require(request.bytesize != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
-  return runtime::AllocateWork{Driver::get().graph_memory().reserve(
+  return runtime::AllocateWork{Driver::get().graphs().graph_memory.reserve(
       request.poolProps, {request.accessDescs, request.accessDescCount}, request.bytesize)};
 }
 
 NodeWork free_work(const NodeParams& params, const Graph& graph) {
-  return runtime::make_free_work(params.free.dptr, graph);
+  return runtime::make_free_work(Driver::get().graphs(), params.free.dptr, graph);
 }
 
 NodeWork empty_work(const NodeParams&, const Graph&) { return runtime::EmptyWork{}; }
@@ -112,7 +113,7 @@ NodeWork memory_operations_work(const NodeParams& params, const Graph&) {
   require(request.count == 0 || request.paramArray != nullptr, CUDA_ERROR_INVALID_VALUE, "no operations");
   runtime::MemoryOperationsWork work{context_of(request.ctx), {}};
   for (unsigned i = 0; i < request.count; ++i)
-    runtime::check(work.operations.emplace_back(operation_of(request.paramArray[i])));
+    runtime::check(Driver::get().memory(), work.operations.emplace_back(operation_of(request.paramArray[i])));
   return work;
 }
 
@@ -144,7 +145,7 @@ struct Address {
 };
 
 Address address_of(const std::byte* pointer) {
-  const auto extent = Driver::get().allocations().extent(pointer);
+  const auto extent = Driver::get().memory().allocations.extent(pointer);
   const bool on_device = extent && (extent->kind == memory::Kind::device || extent->kind == memory::Kind::managed);
   return on_device ? Address{CU_MEMORYTYPE_DEVICE, nullptr, runtime::to_device(pointer)}
                    : Address{CU_MEMORYTYPE_HOST, pointer, 0};

@@ -37,11 +37,6 @@ CUDA_MEMSET_NODE_PARAMS_v2 in_context(const CUDA_MEMSET_NODE_PARAMS_v1& params, 
 CUDA_MEMCPY3D request_of(const runtime::CopyWork& work);
 CUstreamBatchMemOpParams request_of(const runtime::MemoryOperation& operation);
 
-// Defined with copies, launches and memory operations.
-runtime::Copy copy_of(const CUDA_MEMCPY3D* request);
-runtime::MemoryOperation operation_of(const CUstreamBatchMemOpParams& request);
-void apply_attributes(runtime::LaunchRequest& request, std::span<const CUlaunchAttribute> attributes);
-
 // Parameters of a node, given by the member of the union that its type has.
 using NodeParams = CUgraphNodeParams;
 template <typename Member>

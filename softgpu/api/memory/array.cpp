@@ -4,6 +4,7 @@
 #include "softgpu/api/memory/array_places.hpp"
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -14,10 +15,10 @@ using runtime::MipmappedArray;
 using runtime::Side;
 
 std::shared_ptr<Array> find_array(CUarray handle) {
-  return find(Driver::get().handles().arrays, handle, "not an array, or one that was destroyed");
+  return find(Driver::get().memory().arrays, handle, "not an array, or one that was destroyed");
 }
 std::shared_ptr<MipmappedArray> find_mipmapped(CUmipmappedArray handle) {
-  return find(Driver::get().handles().mipmapped_arrays, handle, "not a mipmapped array, or one that was destroyed");
+  return find(Driver::get().memory().mipmapped_arrays, handle, "not a mipmapped array, or one that was destroyed");
 }
 
 void check_device(CUdevice device) { Driver::get().device(device); }
@@ -46,7 +47,9 @@ Copy line(const Bytes& target, const Bytes& source, std::size_t count) {
           .source_side = source.side};
 }
 
-void now(const Copy& copy, NullStream null) { runtime::copy(*find_stream(nullptr, null), copy); }
+void now(const Copy& copy, NullStream null) {
+  runtime::copy(Driver::get().memory(), *find_stream(nullptr, null), copy);
+}
 
 }  // namespace
 }  // namespace softgpu::api
@@ -59,7 +62,7 @@ CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descr
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(array);
     require_pointer(descriptor, "no descriptor");
-    *array = Driver::get().handles().arrays.add(Array::create(context, *descriptor));
+    *array = Driver::get().memory().arrays.add(Array::create(Driver::get().memory(), context, *descriptor));
   });
 }
 
@@ -73,7 +76,7 @@ CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descripto
                                        .Format = descriptor->Format,
                                        .NumChannels = descriptor->NumChannels,
                                        .Flags = 0};
-    *array = Driver::get().handles().arrays.add(Array::create(context, full));
+    *array = Driver::get().memory().arrays.add(Array::create(Driver::get().memory(), context, full));
   });
 }
 
@@ -93,7 +96,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray arra
 }
 
 CUresult cuArrayDestroy(CUarray array) {
-  return call_in_context(__func__, [&](Context&) { runtime::destroy_array(array); });
+  return call_in_context(__func__, [&](Context&) { runtime::destroy_array(Driver::get().memory(), array); });
 }
 
 // For arrays that get their memory later, or that have several planes: there are none here.
@@ -124,7 +127,8 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESC
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(array);
     require_pointer(descriptor, "no descriptor");
-    *array = Driver::get().handles().mipmapped_arrays.add(MipmappedArray::create(context, *descriptor, levels));
+    *array = Driver::get().memory().mipmapped_arrays.add(
+        MipmappedArray::create(Driver::get().memory(), context, *descriptor, levels));
   });
 }
 
@@ -136,7 +140,7 @@ CUresult cuMipmappedArrayGetLevel(CUarray* level_array, CUmipmappedArray array, 
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
-  return call_in_context(__func__, [&](Context&) { runtime::destroy_mipmapped_array(array); });
+  return call_in_context(__func__, [&](Context&) { runtime::destroy_mipmapped_array(Driver::get().memory(), array); });
 }
 
 CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray array,
@@ -183,14 +187,14 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyHtoAAsync_v2, _ptsz,
                               (CUarray target, size_t offset, const void* source, size_t bytes, CUstream stream), [&] {
-                                runtime::copy_async(*find_stream(stream, null_stream),
-                                                    line(in_array(target, offset, bytes), in_memory(source), bytes));
+                                runtime::submit_copy(Driver::get().graphs(), *find_stream(stream, null_stream),
+                                                     line(in_array(target, offset, bytes), in_memory(source), bytes));
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyAtoHAsync_v2, _ptsz,
                               (void* target, CUarray source, size_t offset, size_t bytes, CUstream stream), [&] {
-                                runtime::copy_async(*find_stream(stream, null_stream),
-                                                    line(in_memory(target), in_array(source, offset, bytes), bytes));
+                                runtime::submit_copy(Driver::get().graphs(), *find_stream(stream, null_stream),
+                                                     line(in_memory(target), in_array(source, offset, bytes), bytes));
                               })
 
 }  // extern "C"

@@ -5,7 +5,7 @@
 namespace softgpu::api {
 
 Place place_in_array(CUarray handle, const std::array<std::size_t, 3>& offset, const runtime::Copy& copy) {
-  const auto array = find(Driver::get().handles().arrays, handle, "not an array, or one that was destroyed");
+  const auto array = find(Driver::get().memory().arrays, handle, "not an array, or one that was destroyed");
   const texture::Level& level = array->image().levels[0];
   const auto [x, y, z] = offset;
   const auto inside = [](std::size_t from, std::size_t count, std::size_t size) {

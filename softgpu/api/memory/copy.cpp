@@ -1,8 +1,8 @@
 // Copies.
-#include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/array_places.hpp"
+#include "softgpu/api/memory/requests.hpp"
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -99,14 +99,16 @@ Copy plane(const CUDA_MEMCPY2D* request) {
   return volume(&as_volume);
 }
 
-void now(const Copy& request, NullStream null) { runtime::copy(*find_stream(nullptr, null), request); }
+void now(const Copy& request, NullStream null) {
+  runtime::copy(Driver::get().memory(), *find_stream(nullptr, null), request);
+}
 
 void in_stream(const Copy& request, CUstream stream, NullStream null) {
-  runtime::copy_async(*find_stream(stream, null), request);
+  runtime::submit_copy(Driver::get().graphs(), *find_stream(stream, null), request);
 }
 
 std::shared_ptr<Context> peer_context(CUcontext handle) {
-  auto context = Driver::get().handles().contexts.find(handle);
+  auto context = Driver::get().work().contexts.find(handle);
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
   return context;
 }

@@ -38,8 +38,8 @@ void check_flags(unsigned flags) {
 // A hint is for memory that can be in several places; elsewhere it is ignored, whatever it is.
 void check_hint(const CUmemLocation& hint, CUdeviceptr pointer) {
   if (hint.type == CU_MEM_LOCATION_TYPE_INVALID) return;
-  const auto extent = Driver::get().allocations().extent(to_pointer(pointer));
-  if (extent && extent->kind == memory::Kind::managed) runtime::checked_location(hint);
+  const auto extent = Driver::get().memory().allocations.extent(to_pointer(pointer));
+  if (extent && extent->kind == memory::Kind::managed) runtime::checked_location(hint, Driver::get().devices());
 }
 
 void copy_lines(CUdeviceptr* targets, CUdeviceptr* sources, size_t* sizes, size_t count, CUmemcpyAttributes* attributes,
@@ -59,7 +59,7 @@ void copy_lines(CUdeviceptr* targets, CUdeviceptr* sources, size_t* sizes, size_
     batch[i] = {.copy = {.target = to_pointer(targets[i]), .source = to_pointer(sources[i]), .width = sizes[i]},
                 .access = source_access(attribute.srcAccessOrder)};
   }
-  runtime::copy_batch(*found, batch, failed);
+  runtime::copy_batch(Driver::get().memory(), *found, batch, failed);
   set_failed(failed, kNoCopy);
 }
 
@@ -100,7 +100,7 @@ void copy_volumes(size_t count, CUDA_MEMCPY3D_BATCH_OP* requests, size_t* failed
     set_failed(failed, i);
     batch[i] = volume(requests[i]);
   }
-  runtime::copy_batch(*found, batch, failed);
+  runtime::copy_batch(Driver::get().memory(), *found, batch, failed);
   set_failed(failed, kNoCopy);
 }
 

@@ -27,8 +27,9 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* descriptor
   return call(__func__, [&] {
     require_pointer(pool);
     require_no_flags(flags);
-    auto imported = runtime::import_pool(static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor)), type);
-    *pool = Driver::get().handles().pools.add(imported);
+    auto imported = runtime::import_pool(Driver::get().memory(),
+                                         static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor)), type);
+    *pool = Driver::get().memory().pools.add(imported);
     imported->set_handle(*pool);
   });
 }
@@ -36,7 +37,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* descriptor
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr pointer) {
   return call(__func__, [&] {
     require_pointer(data);
-    *data = runtime::export_pointer(pointer);
+    *data = runtime::export_pointer(Driver::get().memory(), pointer);
   });
 }
 
@@ -44,14 +45,14 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool pool, CUmemPo
   return call(__func__, [&] {
     require_pointer(pointer);
     require_pointer(data, "no data");
-    *pointer = runtime::import_pointer(*find_pool(pool), *data);
+    *pointer = runtime::import_pointer(Driver::get().memory(), *find_pool(pool), *data);
   });
 }
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
   return call_in_context(__func__, [&](Context&) {
     require_pointer(handle);
-    *handle = runtime::export_memory(pointer);
+    *handle = runtime::export_memory(Driver::get().memory(), pointer);
   });
 }
 
@@ -60,7 +61,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsi
     require_pointer(pointer);
     require(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, CUDA_ERROR_INVALID_VALUE,
             "flags must be CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS");
-    *pointer = runtime::open_memory(context, handle);
+    *pointer = runtime::open_memory(Driver::get().memory(), context, handle);
   });
 }
 CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned flags) {
@@ -68,13 +69,13 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigne
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
-  return call_in_context(__func__, [&](Context&) { runtime::close_memory(pointer); });
+  return call_in_context(__func__, [&](Context&) { runtime::close_memory(Driver::get().memory(), pointer); });
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   return call(__func__, [&] {
     require_pointer(handle);
-    const auto found = find(Driver::get().handles().events, event, "not an event, or one that was destroyed");
+    const auto found = find(Driver::get().work().events, event, "not an event, or one that was destroyed");
     require_healthy(found->context());
     require(found->shared() != nullptr, CUDA_ERROR_INVALID_HANDLE,
             "the event was created without CU_EVENT_INTERPROCESS");
@@ -85,9 +86,9 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
 CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(event);
-    *event = Driver::get().handles().events.add(
+    *event = Driver::get().work().events.add(
         std::make_shared<runtime::Event>(context.shared_from_this(), CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS,
-                                         runtime::InterprocessEvent::open(&handle)));
+                                         runtime::InterprocessEvent::open(Driver::get().memory().space, &handle)));
   });
 }
 

@@ -15,7 +15,7 @@ using runtime::Prefetch;
 void prefetch(MemoryRange range, const CUmemLocation& location, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
   const Prefetch one{range, location};
-  runtime::prefetch(*found, {&one, 1});
+  runtime::prefetch(Driver::get().memory(), *found, {&one, 1});
 }
 
 std::vector<MemoryRange> ranges(const CUdeviceptr* pointers, const size_t* sizes, size_t count) {
@@ -43,23 +43,24 @@ extern "C" {
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned flags) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(pointer);
-    *pointer = runtime::allocate_managed(context, bytes, flags);
+    *pointer = runtime::allocate_managed(Driver::get().memory(), context, bytes, flags);
   });
 }
 
 CUresult cuMemAdvise(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUdevice device) {
   return call(__func__, [&] {
     if (device != CU_DEVICE_CPU) Driver::get().device(device);
-    runtime::advise({pointer, bytes}, advice, runtime::location_of_device(device));
+    runtime::advise(Driver::get().memory(), {pointer, bytes}, advice, runtime::location_of_device(device));
   });
 }
 CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t bytes, CUmem_advise advice, CUmemLocation location) {
-  return call(__func__, [&] { runtime::advise({pointer, bytes}, advice, location); });
+  return call(__func__, [&] { runtime::advise(Driver::get().memory(), {pointer, bytes}, advice, location); });
 }
 
 CUresult cuMemRangeGetAttribute(void* data, size_t size, CUmem_range_attribute attribute, CUdeviceptr pointer,
                                 size_t bytes) {
-  return call(__func__, [&] { runtime::get_range_attribute(data, size, attribute, {pointer, bytes}); });
+  return call(__func__,
+              [&] { runtime::get_range_attribute(Driver::get().memory(), data, size, attribute, {pointer, bytes}); });
 }
 
 CUresult cuMemRangeGetAttributes(void** data, size_t* sizes, CUmem_range_attribute* attributes, size_t count,
@@ -67,7 +68,8 @@ CUresult cuMemRangeGetAttributes(void** data, size_t* sizes, CUmem_range_attribu
   return call(__func__, [&] {
     require(data != nullptr && sizes != nullptr && attributes != nullptr && count != 0, CUDA_ERROR_INVALID_VALUE,
             "no attributes");
-    for (size_t i = 0; i < count; ++i) runtime::get_range_attribute(data[i], sizes[i], attributes[i], {pointer, bytes});
+    for (size_t i = 0; i < count; ++i)
+      runtime::get_range_attribute(Driver::get().memory(), data[i], sizes[i], attributes[i], {pointer, bytes});
   });
 }
 
@@ -91,7 +93,8 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemPrefetchBatchAsync, _ptsz,
                                 require_no_flags(flags);
                                 const auto found = find_batch_stream(stream, null_stream);
                                 const auto batch = ranges(pointers, sizes, count);
-                                runtime::prefetch(*found, prefetches(batch, locations, starts, location_count));
+                                runtime::prefetch(Driver::get().memory(), *found,
+                                                  prefetches(batch, locations, starts, location_count));
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemDiscardBatchAsync, _ptsz,
@@ -100,7 +103,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemDiscardBatchAsync, _ptsz,
                               [&] {
                                 require_no_flags(flags);
                                 const auto found = find_batch_stream(stream, null_stream);
-                                runtime::discard(*found, ranges(pointers, sizes, count));
+                                runtime::discard(Driver::get().memory(), *found, ranges(pointers, sizes, count));
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
@@ -111,9 +114,10 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
                                 const auto found = find_batch_stream(stream, null_stream);
                                 const auto batch = ranges(pointers, sizes, count);
                                 const auto to = prefetches(batch, locations, starts, location_count);
-                                for (const Prefetch& one : to) runtime::checked_location(one.location);
-                                runtime::discard(*found, batch);
-                                runtime::prefetch(*found, to);
+                                for (const Prefetch& one : to)
+                                  runtime::checked_location(one.location, Driver::get().devices());
+                                runtime::discard(Driver::get().memory(), *found, batch);
+                                runtime::prefetch(Driver::get().memory(), *found, to);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAttachMemAsync, _ptsz,
@@ -122,7 +126,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAttachMemAsync, _ptsz,
                                 require(flags != CU_MEM_ATTACH_SINGLE || !is_legacy(stream, null_stream),
                                         CUDA_ERROR_INVALID_VALUE,
                                         "the default stream is no single stream to attach memory to");
-                                runtime::attach(*found, {pointer, bytes}, flags);
+                                runtime::attach(Driver::get().memory(), *found, {pointer, bytes}, flags);
                               })
 
 }  // extern "C"

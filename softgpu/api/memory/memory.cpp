@@ -1,7 +1,7 @@
 // Allocating memory, and what is known about a pointer's.
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kPitchAlignment = 512;
 
 Allocation allocation_of(const void* pointer,
                          const char* message = "the pointer does not point to memory of the driver") {
-  auto found = Driver::get().allocations().find(pointer);
+  auto found = Driver::get().memory().allocations.find(pointer);
   require(found.has_value(), CUDA_ERROR_INVALID_VALUE, message);
   return *std::move(found);
 }
@@ -45,7 +45,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(pointer);
-    *pointer = runtime::allocate_device(context, bytes);
+    *pointer = runtime::allocate_device(Driver::get().memory(), context, bytes);
   });
 }
 
@@ -58,20 +58,20 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, s
             "an element has 4, 8 or 16 bytes");
     const std::size_t row = memory::round_up(width, kPitchAlignment);
     require(row >= width && height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
-    *pointer = runtime::allocate_device(context, row * height);
+    *pointer = runtime::allocate_device(Driver::get().memory(), context, row * height);
     *pitch = row;
   });
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return call_in_context(__func__, [&](Context&) {
-    if (pointer != 0) runtime::free_device(pointer);
+    if (pointer != 0) runtime::free_any_device(Driver::get().graphs(), pointer);
   });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr pointer) {
   return call_in_context(__func__, [&](Context&) {
-    const auto found = Driver::get().allocations().find(to_pointer(pointer));
+    const auto found = Driver::get().memory().allocations.find(to_pointer(pointer));
     require(found.has_value(), CUDA_ERROR_NOT_FOUND, "the pointer does not point to memory of the driver");
     if (base != nullptr) *base = to_device(found->base);
     if (bytes != nullptr) *bytes = found->size;
@@ -81,33 +81,35 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr p
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(pointer);
-    *pointer = runtime::allocate_host(context, bytes, 0);
+    *pointer = runtime::allocate_host(Driver::get().memory(), context, bytes, 0);
   });
 }
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(pointer);
-    *pointer = runtime::allocate_host(context, bytes, flags);
+    *pointer = runtime::allocate_host(Driver::get().memory(), context, bytes, flags);
   });
 }
 
 CUresult cuMemFreeHost(void* pointer) {
   return call_in_context(__func__, [&](Context&) {
     require_pointer(pointer, "no memory to free");
-    runtime::free_host(pointer);
+    runtime::free_host(Driver::get().memory(), pointer);
   });
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-  return call_in_context(__func__, [&](Context& context) { runtime::register_host(context, pointer, bytes, flags); });
+  return call_in_context(__func__, [&](Context& context) {
+    runtime::register_host(Driver::get().memory(), context, pointer, bytes, flags);
+  });
 }
 CUresult cuMemHostRegister(void* pointer, size_t bytes, unsigned flags) {
   return cuMemHostRegister_v2(pointer, bytes, flags);
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-  return call_in_context(__func__, [&](Context&) { runtime::unregister_host(pointer); });
+  return call_in_context(__func__, [&](Context&) { runtime::unregister_host(Driver::get().memory(), pointer); });
 }
 
 // The same address on both sides.

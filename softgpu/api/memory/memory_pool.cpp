@@ -4,13 +4,15 @@
 #include "softgpu/api/memory/pools.hpp"
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
+#include "softgpu/runtime/memory/create_pool.hpp"
 
 namespace softgpu::api {
 namespace {
 
 using runtime::MemoryPool;
 
-runtime::CurrentPools& current_pools() { return Driver::get().pools(); }
+runtime::CurrentPools& current_pools() { return Driver::get().current_pools(); }
 
 }  // namespace
 }  // namespace softgpu::api
@@ -22,28 +24,29 @@ extern "C" {
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemAllocAsync, _ptsz, (CUdeviceptr * pointer, size_t bytes, CUstream stream), [&] {
   require_pointer(pointer);
   const auto found = find_stream(stream, null_stream);
-  *pointer =
-      runtime::allocate_async(*current_pools().current_of_device(found->context().device().ordinal()), bytes, *found);
+  *pointer = runtime::submit_allocation(Driver::get().graphs(), *found,
+                                        *current_pools().current_of_device(found->context().device().ordinal()), bytes);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemAllocFromPoolAsync, _ptsz,
                               (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream), [&] {
                                 require_pointer(pointer);
                                 const auto found = find_stream(stream, null_stream);
-                                *pointer = runtime::allocate_async(*find_pool(pool), bytes, *found);
+                                *pointer =
+                                    runtime::submit_allocation(Driver::get().graphs(), *found, *find_pool(pool), bytes);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemFreeAsync, _ptsz, (CUdeviceptr pointer, CUstream stream), [&] {
   const auto found = find_stream(stream, null_stream);
-  if (pointer != 0) runtime::free_async(pointer, *found);
+  if (pointer != 0) runtime::submit_free(Driver::get().graphs(), *found, pointer);
 })
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return call(__func__, [&] {
     require_pointer(pool);
     require_pointer(properties, "no properties");
-    auto created = runtime::create_pool(*properties);
-    *pool = Driver::get().handles().pools.add(created);
+    auto created = runtime::create_pool(Driver::get().memory(), *properties);
+    *pool = Driver::get().memory().pools.add(created);
     created->set_handle(*pool);
   });
 }
@@ -56,7 +59,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     require(found->imported_heap() == nullptr || found->usage().used == 0, CUDA_ERROR_INVALID_VALUE,
             "memory is imported from the pool: free it first");
     current_pools().forget(*found);
-    Driver::get().handles().pools.remove(pool);
+    Driver::get().memory().pools.remove(pool);
     found->retire();
   });
 }

@@ -24,7 +24,7 @@ bool on_host(const Allocation& allocation) {
 // Whether the current context's device may use memory of another one.
 bool has_peer_access(const Allocation& allocation) {
   const CUcontext handle = runtime::context_stack::current();
-  const auto context = Driver::get().handles().contexts.find(handle);
+  const auto context = Driver::get().work().contexts.find(handle);
   if (allocation.kind != Kind::device || context == nullptr || context->device().ordinal() == allocation.device)
     return true;
   if (allocation.pool == nullptr) return allocation.context == 0 || context->has_peer(allocation.context);
@@ -43,7 +43,7 @@ CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_flags(const Allocation& allocation) {
 }
 
 CUcontext context_handle(std::uint64_t id) {
-  for (const auto& context : Driver::get().handles().contexts.all())
+  for (const auto& context : Driver::get().work().contexts.all())
     if (context->id() == id) return context->handle();
   return nullptr;
 }
@@ -129,7 +129,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdevicep
   return call(__func__, [&] {
     require_pointer(value);
     const Attribute& attribute = attribute_row(which);
-    const auto found = Driver::get().allocations().find(to_pointer(pointer));
+    const auto found = Driver::get().memory().allocations.find(to_pointer(pointer));
     require(found.has_value(), CUDA_ERROR_INVALID_VALUE, "the pointer does not point to memory of the driver");
     require(which != CU_POINTER_ATTRIBUTE_HOST_POINTER || found->kind != Kind::device, CUDA_ERROR_INVALID_VALUE,
             "the host has no address for device memory");
@@ -142,7 +142,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
   return call(__func__, [&] {
     require_pointer(attributes, "no attributes");
     require_pointer(values);
-    const auto found = Driver::get().allocations().find(to_pointer(pointer));
+    const auto found = Driver::get().memory().allocations.find(to_pointer(pointer));
     for (unsigned i = 0; i < count; ++i) {
       require_pointer(values[i]);
       attribute_row(attributes[i]).write(found ? &*found : nullptr, to_pointer(pointer), values[i]);
@@ -154,8 +154,8 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute which, CUd
   return call(__func__, [&] {
     require_pointer(value, "no value");
     require(which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CUDA_ERROR_INVALID_VALUE, "this attribute can't be set");
-    const bool known =
-        Driver::get().allocations().set_synchronous(to_pointer(pointer), *static_cast<const unsigned*>(value) != 0);
+    const bool known = Driver::get().memory().allocations.set_synchronous(to_pointer(pointer),
+                                                                          *static_cast<const unsigned*>(value) != 0);
     require(known, CUDA_ERROR_INVALID_VALUE, "the pointer does not point to memory of the driver");
   });
 }

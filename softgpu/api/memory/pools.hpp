@@ -10,7 +10,7 @@ namespace softgpu::api {
 
 // Throws CUDA_ERROR_INVALID_VALUE.
 inline std::shared_ptr<runtime::MemoryPool> find_pool(CUmemoryPool handle) {
-  auto pool = Driver::get().handles().pools.find(handle);
+  auto pool = Driver::get().memory().pools.find(handle);
   require(pool != nullptr, CUDA_ERROR_INVALID_VALUE, "not a memory pool, or one that was destroyed");
   return pool;
 }

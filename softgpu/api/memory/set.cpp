@@ -1,6 +1,6 @@
 // Setting memory.
 #include "softgpu/api/work/streams.hpp"
-#include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -9,12 +9,13 @@ namespace {
 template <typename Value>
 void fill(CUdeviceptr target, std::size_t pitch, Value value, std::size_t width, std::size_t height, CUstream stream,
           NullStream null) {
-  runtime::fill_async(*find_stream(stream, null), {.target = runtime::to_pointer(target),
-                                                   .width = width,
-                                                   .height = height,
-                                                   .pitch = pitch,
-                                                   .element_bytes = sizeof value,
-                                                   .value = value});
+  runtime::submit_fill(Driver::get().graphs(), *find_stream(stream, null),
+                       {.target = runtime::to_pointer(target),
+                        .width = width,
+                        .height = height,
+                        .pitch = pitch,
+                        .element_bytes = sizeof value,
+                        .value = value});
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "softgpu/api/graphs/graphs.hpp"
+#include "softgpu/api/memory/requests.hpp"
 #include "softgpu/api/work/streams.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -14,8 +15,8 @@ using Kind = MemoryOperation::Kind;
 
 void perform(const MemoryOperation& operation, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
-  runtime::check(operation);
-  runtime::enqueue(*found, {operation});
+  runtime::check(Driver::get().memory(), operation);
+  runtime::submit_memory_operations(*found, {operation});
 }
 
 }  // namespace
@@ -44,8 +45,9 @@ void perform(const CUstreamBatchMemOpParams* requests, unsigned count, unsigned 
   require(count == 0 || requests != nullptr, CUDA_ERROR_INVALID_VALUE, "no operations");
   const auto found = find_stream(stream, null);
   std::vector<MemoryOperation> operations;
-  for (unsigned i = 0; i < count; ++i) runtime::check(operations.emplace_back(operation_of(requests[i])));
-  runtime::enqueue(*found, std::move(operations));
+  for (unsigned i = 0; i < count; ++i)
+    runtime::check(Driver::get().memory(), operations.emplace_back(operation_of(requests[i])));
+  runtime::submit_memory_operations(*found, std::move(operations));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ CUresult cuTexObjectCreate(CUtexObject* texture, const CUDA_RESOURCE_DESC* resou
     require_pointer(texture);
     require_pointer(resource, "no descriptor of a resource");
     require_pointer(sampling, "no descriptor of a texture");
-    *texture = runtime::create_texture(context, *resource, *sampling, view);
+    *texture = runtime::create_texture(Driver::get().memory(), context, *resource, *sampling, view);
   });
 }
 
@@ -47,7 +47,7 @@ CUresult cuSurfObjectCreate(CUsurfObject* surface, const CUDA_RESOURCE_DESC* res
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(surface);
     require_pointer(resource, "no descriptor of a resource");
-    *surface = runtime::create_surface(context, *resource);
+    *surface = runtime::create_surface(Driver::get().memory(), context, *resource);
   });
 }
 

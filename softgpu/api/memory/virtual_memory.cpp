@@ -14,7 +14,7 @@ using runtime::to_device;
 using runtime::to_pointer;
 
 std::shared_ptr<PhysicalMemory> find_memory(CUmemGenericAllocationHandle handle) {
-  auto memory = PhysicalMemory::find(handle);
+  auto memory = PhysicalMemory::find(Driver::get().memory(), handle);
   require(memory != nullptr, CUDA_ERROR_INVALID_VALUE, "not a handle of memory, or one that was released");
   return memory;
 }
@@ -56,7 +56,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const C
     require_pointer(handle);
     require_pointer(properties, "no properties");
     require_no_flags(flags);
-    *handle = PhysicalMemory::create(bytes, *properties)->handle();
+    *handle = PhysicalMemory::create(Driver::get().memory(), bytes, *properties)->handle();
   });
 }
 
@@ -121,7 +121,9 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
   return call(__func__, [&] {
     require_pointer(handle);
-    *handle = PhysicalMemory::import(static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor)), type)->handle();
+    *handle = PhysicalMemory::import(Driver::get().memory(),
+                                     static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor)), type)
+                  ->handle();
   });
 }
 

@@ -3,8 +3,8 @@
 
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -19,8 +19,8 @@ unsigned checked_flags(unsigned flags) {
 }
 
 CUcontext create_context(unsigned flags, CUdevice device) {
-  auto& contexts = Driver::get().handles().contexts;
-  auto context = Context::create(Driver::get().device(device), checked_flags(flags), false);
+  auto& contexts = Driver::get().work().contexts;
+  auto context = Context::create(Driver::get().work(), Driver::get().device(device), checked_flags(flags), false);
   const CUcontext handle = contexts.add(context);
   context->set_handle(handle);
   stack::push(handle);
@@ -29,14 +29,18 @@ CUcontext create_context(unsigned flags, CUdevice device) {
 
 std::shared_ptr<Context> find_context(CUcontext handle) {
   require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context");
-  auto context = Driver::get().handles().contexts.find(handle);
+  auto context = Driver::get().work().contexts.find(handle);
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
   return context;
 }
 
 // Null means the current one.
 std::shared_ptr<Context> find_or_current(CUcontext handle) {
-  return handle == nullptr ? runtime::current_context() : find_context(handle);
+  return handle == nullptr ? current_context() : find_context(handle);
+}
+
+runtime::PrimaryContext& primary_context_of(const Context& context) {
+  return Driver::get().primary_context(context.device().ordinal());
 }
 
 void require_created(const Context& context) {
@@ -47,13 +51,13 @@ void synchronize(Context& context) {
   runtime::require_no_capture(context);
   runtime::require_unsafe_calls_allowed();
   context.wait_idle();
-  runtime::trim_pools();
+  runtime::trim_pools(Driver::get().memory());
   require_healthy(context);
 }
 
 void destroy_context(CUcontext handle) {
   require_created(*find_context(handle));
-  const auto context = Driver::get().handles().contexts.remove(handle);
+  const auto context = Driver::get().work().contexts.remove(handle);
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "the context is destroyed twice");
   if (stack::current() == handle) stack::pop();
   context->destroy(context->error() != CUDA_SUCCESS);
@@ -69,22 +73,22 @@ extern "C" {
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return call(__func__, [&] {
     require_pointer(context);
-    *context = Driver::get().device(device).retain_primary();
+    *context = Driver::get().primary_context(device).retain();
   });
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return call(__func__, [&] { Driver::get().device(device).release_primary(); });
+  return call(__func__, [&] { Driver::get().primary_context(device).release(); });
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return call(__func__, [&] { Driver::get().device(device).reset_primary(); });
+  return call(__func__, [&] { Driver::get().primary_context(device).reset(); });
 }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return call(__func__, [&] { Driver::get().device(device).set_primary_flags(checked_flags(flags)); });
+  return call(__func__, [&] { Driver::get().primary_context(device).set_flags(checked_flags(flags)); });
 }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
   return cuDevicePrimaryCtxSetFlags_v2(device, flags);
@@ -94,9 +98,9 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
   return call(__func__, [&] {
     require_pointer(flags);
     require_pointer(active);
-    const runtime::Device& d = Driver::get().device(device);
-    *flags = d.primary_flags();
-    *active = d.primary_active() ? 1 : 0;
+    const runtime::PrimaryContext& primary = Driver::get().primary_context(device);
+    *flags = primary.flags();
+    *active = primary.active() ? 1 : 0;
   });
 }
 
@@ -139,7 +143,7 @@ CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
     require_pointer(context);
     require_no_flags(flags);
     if (current.primary())
-      current.device().retain_primary();
+      primary_context_of(current).retain();
     else
       current.attach();
     *context = current.handle();
@@ -152,7 +156,7 @@ CUresult cuCtxDetach(CUcontext handle) {
     require(stack::current() == handle, CUDA_ERROR_INVALID_CONTEXT,
             "the context is not the calling thread's current one");
     if (context->primary())
-      context->device().release_primary();
+      primary_context_of(*context).release();
     else if (context->detach() == 0)
       destroy_context(handle);
   });
@@ -191,7 +195,7 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 CUresult cuCtxGetDevice(CUdevice* device) {
   return call(__func__, [&] {
     require_pointer(device);
-    *device = runtime::current_context()->device().ordinal();
+    *device = current_context()->device().ordinal();
   });
 }
 
@@ -205,7 +209,7 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
 CUresult cuCtxGetFlags(unsigned* flags) {
   return call(__func__, [&] {
     require_pointer(flags);
-    *flags = runtime::current_context()->flags();
+    *flags = current_context()->flags();
   });
 }
 
@@ -218,7 +222,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
     require_pointer(id);
     // Programs that keep track of contexts ask this all the time: the context is only looked at.
     const CUcontext asked = context == nullptr ? stack::current() : context;
-    const bool found = Driver::get().handles().contexts.peek(asked, [&](const Context& known) { *id = known.id(); });
+    const bool found = Driver::get().work().contexts.peek(asked, [&](const Context& known) { *id = known.id(); });
     if (!found) find_or_current(context);  // says why not
   });
 }

@@ -2,6 +2,7 @@
 #include "softgpu/runtime/work/event.hpp"
 
 #include "softgpu/api/work/streams.hpp"
+#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/work/interprocess_event.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 using runtime::Event;
 
 std::shared_ptr<Event> find_event(CUevent handle) {
-  auto event = find(Driver::get().handles().events, handle, "not an event, or one that was destroyed");
+  auto event = find(Driver::get().work().events, handle, "not an event, or one that was destroyed");
   require_healthy(event->context());
   return event;
 }
@@ -50,14 +51,15 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     const bool shared = (flags & CU_EVENT_INTERPROCESS) != 0;
     require(!shared || (flags & CU_EVENT_DISABLE_TIMING) != 0, CUDA_ERROR_INVALID_VALUE,
             "an event between processes has no timing");
-    *event = Driver::get().handles().events.add(std::make_shared<Event>(
-        context.shared_from_this(), flags, shared ? runtime::InterprocessEvent::create() : nullptr));
+    *event = Driver::get().work().events.add(
+        std::make_shared<Event>(context.shared_from_this(), flags,
+                                shared ? runtime::InterprocessEvent::create(Driver::get().memory().space) : nullptr));
   });
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
   return call(__func__, [&] {
-    const auto removed = Driver::get().handles().events.remove(event);
+    const auto removed = Driver::get().work().events.remove(event);
     require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
     require_healthy(removed->context());
   });
@@ -85,7 +87,7 @@ CUresult cuEventSynchronize(CUevent event) {
     found->require_uncaptured();
     runtime::require_unsafe_calls_allowed();
     found->wait();
-    runtime::trim_pools();
+    runtime::trim_pools(Driver::get().memory());
     return found->context().error();
   });
 }

@@ -1,11 +1,12 @@
 // Streams.
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/code/launch.hpp"
 #include "softgpu/runtime/graphs/capture.hpp"
+#include "softgpu/runtime/graphs/submit.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/work/event.hpp"
+#include "softgpu/runtime/work/host_function.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -17,8 +18,7 @@ CUstream create_stream(Context& context, unsigned flags, int priority) {
   require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
           "unknown flags for a stream");
   const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
-  return Driver::get().handles().streams.add(
-      std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
+  return Driver::get().work().streams.add(std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
 }
 
 }  // namespace
@@ -27,11 +27,11 @@ std::shared_ptr<Stream> find_stream(CUstream handle, NullStream null) {
   if (handle == nullptr) handle = null == NullStream::legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
   std::shared_ptr<Stream> stream;
   if (handle == CU_STREAM_LEGACY)
-    stream = runtime::current_context()->shared_legacy_stream();
+    stream = current_context()->shared_legacy_stream();
   else if (handle == CU_STREAM_PER_THREAD)
-    stream = runtime::current_context()->per_thread_stream();
+    stream = current_context()->per_thread_stream();
   else
-    stream = find(Driver::get().handles().streams, handle, "not a stream, or one that was destroyed");
+    stream = find(Driver::get().work().streams, handle, "not a stream, or one that was destroyed");
   require_healthy(stream->context());
   return stream;
 }
@@ -61,7 +61,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return call(__func__, [&] {
     require(stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD,
             CUDA_ERROR_INVALID_HANDLE, "a default stream can't be destroyed");
-    const auto removed = Driver::get().handles().streams.remove(stream);
+    const auto removed = Driver::get().work().streams.remove(stream);
     require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
     require_healthy(removed->context());
   });
@@ -113,14 +113,14 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&]
   found->require_uncaptured();
   runtime::require_unsafe_calls_allowed();
   found->wait_idle();
-  runtime::trim_pools();
+  runtime::trim_pools(Driver::get().memory());
   return found->context().error();
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), [&] {
   require((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   const auto found = find_stream(stream, null_stream);
-  const auto awaited = find(Driver::get().handles().events, event, "not an event, or one that was destroyed");
+  const auto awaited = find(Driver::get().work().events, event, "not an event, or one that was destroyed");
   if (found->is_captured() && flags == CU_EVENT_WAIT_EXTERNAL)
     runtime::capture_work(*found, runtime::WaitWork{awaited, event});
   else
@@ -130,7 +130,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUeven
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void* data), [&] {
   require_pointer(reinterpret_cast<void*>(function), "no function");
   const auto found = find_stream(stream, null_stream);
-  runtime::launch_host_function(*found, function, data);
+  runtime::submit_host_function(*found, function, data);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamAddCallback, _ptsz,

@@ -5,8 +5,6 @@
 #include <fstream>
 
 #include "softgpu/runtime/base/config.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -49,59 +47,6 @@ std::string Device::pci_bus_id() const {
   char text[32];
   std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(ordinal_ + 1));
   return text;
-}
-
-CUcontext Device::retain_primary() {
-  const std::scoped_lock lock(mutex_);
-  auto& contexts = Driver::get().handles().contexts;
-  if (!primary_active_) {
-    auto context = Context::create(*this, primary_flags_, true);
-    if (primary_ == nullptr)
-      primary_ = contexts.add(context);
-    else
-      contexts.replace(primary_, context);
-    context->set_handle(primary_);
-    primary_active_ = true;
-  }
-  ++primary_uses_;
-  return primary_;
-}
-
-void Device::release_primary() {
-  std::unique_lock lock(mutex_);
-  require(primary_uses_ > 0, CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
-  if (--primary_uses_ == 0) deactivate_primary(lock, false);
-}
-
-void Device::reset_primary() {
-  std::unique_lock lock(mutex_);
-  primary_flags_ = CU_CTX_SCHED_AUTO;
-  deactivate_primary(lock, true);  // those who retain it still have to release it
-}
-
-// Waiting for the context's work must not hold the lock: kernels that end may look the device up.
-void Device::deactivate_primary(std::unique_lock<std::mutex>& lock, bool cancel) {
-  if (!std::exchange(primary_active_, false)) return;
-  const std::shared_ptr<Context> context = Driver::get().handles().contexts.replace(primary_, nullptr);
-  lock.unlock();
-  if (context != nullptr) context->destroy(cancel);
-}
-
-bool Device::primary_active() const {
-  const std::scoped_lock lock(mutex_);
-  return primary_active_;
-}
-
-unsigned Device::primary_flags() const {
-  const std::scoped_lock lock(mutex_);
-  return primary_flags_;
-}
-
-void Device::set_primary_flags(unsigned flags) {
-  const std::scoped_lock lock(mutex_);
-  primary_flags_ = flags;
-  if (!primary_active_) return;
-  if (const auto context = Driver::get().handles().contexts.find(primary_)) context->set_flags(flags);
 }
 
 }  // namespace softgpu::runtime

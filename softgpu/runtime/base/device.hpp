@@ -1,10 +1,9 @@
-// One device: what it is, its memory, and its primary context.
+// One device: what it is, and its memory.
 #pragma once
 
 #include <cuda.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,10 +12,8 @@
 
 namespace softgpu::runtime {
 
-class Context;
 struct Config;
 
-// Thread-safe.
 class Device {
  public:
   Device(int ordinal, const Config& config, unsigned workers, memory::AddressSpace& space);
@@ -33,30 +30,13 @@ class Device {
 
   const std::shared_ptr<memory::Heap>& heap() const { return heap_; }
 
-  // The primary context keeps its handle for the life of the process; it is there from the
-  // first retain to the last release, or to a reset.
-  CUcontext retain_primary();
-  void release_primary();
-  void reset_primary();
-  bool primary_active() const;
-  unsigned primary_flags() const;
-  void set_primary_flags(unsigned flags);
-
  private:
-  void deactivate_primary(std::unique_lock<std::mutex>& lock, bool cancel);
-
   const int ordinal_;
   const unsigned compute_capability_;
   const Profile& profile_;
   const int multiprocessors_;
   const std::string name_;
   const std::shared_ptr<memory::Heap> heap_;
-
-  mutable std::mutex mutex_;
-  CUcontext primary_ = nullptr;
-  unsigned primary_flags_ = CU_CTX_SCHED_AUTO;
-  unsigned primary_uses_ = 0;
-  bool primary_active_ = false;
 };
 
 }  // namespace softgpu::runtime

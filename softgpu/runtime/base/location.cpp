@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "softgpu/runtime/base/devices.hpp"
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
 
@@ -21,10 +21,10 @@ int current_numa_node() {
   return getcpu(&processor, &node) == 0 ? static_cast<int>(node) : 0;
 }
 
-CUmemLocation checked_location(const CUmemLocation& location) {
+CUmemLocation checked_location(const CUmemLocation& location, const Devices& devices) {
   CUmemLocation result = location;
   switch (location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: Driver::get().device(location.id); return result;
+    case CU_MEM_LOCATION_TYPE_DEVICE: devices.at(location.id); return result;
     case CU_MEM_LOCATION_TYPE_HOST: result.id = 0; return result;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       require(is_numa_node(location.id), CUDA_ERROR_INVALID_VALUE, "no such node of host memory");

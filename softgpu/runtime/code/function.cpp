@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::runtime {
 
@@ -21,13 +20,13 @@ exec::KernelCode compiled(jit::Image& image, std::size_t kernel, abi::Dim3 block
 
 }  // namespace
 
-exec::KernelCode Function::code(Module& module, abi::Dim3 block) {
+exec::KernelCode Function::code(jit::Image& image, abi::Dim3 block) {
   const auto same = [](abi::Dim3 a, abi::Dim3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; };
   {
     const std::scoped_lock lock(last_lock_);
     if (same(last_block_, block)) return last_code_;
   }
-  const exec::KernelCode code = compiled(module.image(), index_, block);
+  const exec::KernelCode code = compiled(image, index_, block);
   loaded_ = true;
   const std::scoped_lock lock(last_lock_);
   last_block_ = block;

@@ -55,8 +55,8 @@ class Function {
   void set_handle(CUfunction handle) { handle_ = handle; }
   CUfunction take_handle() { return handle_.exchange(nullptr); }
 
-  // Machine code for blocks of this shape; made on first use.
-  exec::KernelCode code(Module& module, abi::Dim3 block);
+  // Machine code, of its module's image, for blocks of this shape; made on first use.
+  exec::KernelCode code(jit::Image& image, abi::Dim3 block);
 
  private:
   const std::weak_ptr<Module> module_;

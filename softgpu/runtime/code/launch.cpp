@@ -8,10 +8,9 @@
 #include "softgpu/runtime/code/cluster.hpp"
 #include "softgpu/runtime/code/module.hpp"
 #include "softgpu/runtime/code/occupancy.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -32,7 +31,7 @@ class KernelOp final : public Op {
       const InsidePool inside;
       complete(outcome);
     };
-    Driver::get().pool().submit(std::move(grid_));
+    context_->work().pool.submit(std::move(grid_));
   }
   void give_up(const char* why) noexcept override {
     context_->fail(CUDA_ERROR_LAUNCH_FAILED, why);
@@ -50,31 +49,6 @@ class KernelOp final : public Op {
   std::shared_ptr<Context> context_;
   std::shared_ptr<Module> module_;
   exec::GridLaunch grid_;
-};
-
-class HostFunctionOp final : public Op {
- public:
-  HostFunctionOp(std::shared_ptr<Context> context, std::function<void(CUresult)> function, AfterError after_error)
-      : context_(std::move(context)), function_(std::move(function)), after_error_(after_error) {}
-
- protected:
-  void run() override {
-    Driver::get().host_functions().post([op = OpRef(this), this] {
-      const CUresult error = context_->error();
-      if (error == CUDA_SUCCESS || after_error_ == AfterError::called) function_(error);
-      context_.reset();
-      finish();
-    });
-  }
-  void give_up(const char* why) noexcept override {
-    context_->fail(CUDA_ERROR_LAUNCH_FAILED, why);
-    finish();
-  }
-
- private:
-  std::shared_ptr<Context> context_;
-  const std::function<void(CUresult)> function_;
-  const AfterError after_error_;
 };
 
 [[noreturn]] void refuse(const Function& function, const std::string& why) {
@@ -185,18 +159,20 @@ struct CheckedLaunch {
   Blocks blocks;
 };
 
-CheckedLaunch check(const Function& function, const LaunchRequest& request) {
+CheckedLaunch check(const Function& function, const LaunchRequest& request, const Context* context) {
   CheckedLaunch launch{.module = function.module(), .blocks = {}};
   require(launch.module != nullptr, CUDA_ERROR_INVALID_HANDLE, "the kernel's module is unloaded");
   check_extents(function, request, grid_in_blocks(function.facts(), request.grid));
   launch.blocks = blocks_for(function, *launch.module, request);
   if (request.cooperative) check_cooperative(function, *launch.module, request, launch.blocks.grid);
+  require(context == nullptr || context == &launch.module->context(), CUDA_ERROR_INVALID_HANDLE,
+          "the kernel and the stream are of different contexts");
   return launch;
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               const Blocks& blocks, std::vector<std::byte> arguments, const void* queue) {
-  exec::GridLaunch grid{.code = function.code(*module, request.block),
+  exec::GridLaunch grid{.code = function.code(module->image(), request.block),
                         .grid = blocks.grid,
                         .block = request.block,
                         .cluster = blocks.cluster.size,
@@ -215,16 +191,11 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
 
 }  // namespace
 
-KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request) {
-  KernelWork work{.function = function,
-                  .module = check(*function, request).module,
-                  .request = request,
-                  .arguments = copy_arguments(*function, request),
-                  .attributes = {request.attributes.begin(), request.attributes.end()}};
-  function->code(*work.module, request.block);  // compiled here, so that launches need not
-  work.request.parameters = work.request.extra = nullptr;
-  work.request.attributes = {};
-  return work;
+PreparedLaunch prepare(Function& function, const LaunchRequest& request, const Context* context) {
+  PreparedLaunch prepared{.module = check(function, request, context).module,
+                          .arguments = copy_arguments(function, request)};
+  function.code(prepared.module->image(), request.block);  // compiled here, so that launches need not
+  return prepared;
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
@@ -233,24 +204,9 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
 }
 
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {
-  const auto [module, blocks] = check(*function, request);
-  require(&module->context() == &stream.context(), CUDA_ERROR_INVALID_HANDLE,
-          "the kernel and the stream are of different contexts");
-  if (stream.is_captured()) return capture_work(stream, make_kernel_work(function, request));
+  const auto [module, blocks] = check(*function, request, &stream.context());
   const OpRef op = make_op(*function, module, request, blocks, copy_arguments(*function, request), &stream);
   stream.enqueue(*op);
-}
-
-void launch_host_function(Stream& stream, CUhostFn function, void* data) {
-  const HostWork work{function, data};
-  if (stream.is_captured()) return capture_work(stream, work);
-  const OpRef op = make_op(work, stream.place(), Priority::of_stream);
-  stream.enqueue(*op);
-}
-
-OpRef make_host_function_op(std::shared_ptr<Context> context, std::function<void(CUresult)> function,
-                            AfterError after_error) {
-  return OpRef(new HostFunctionOp(std::move(context), std::move(function), after_error));
 }
 
 }  // namespace softgpu::runtime

@@ -1,9 +1,8 @@
-// Launching kernels and host functions.
+// Launching kernels.
 #pragma once
 
 #include <cuda.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +16,6 @@ namespace softgpu::runtime {
 class Function;
 class Module;
 class Stream;
-struct KernelWork;
 
 struct LaunchRequest {
   CUfunction handle = nullptr;  // as the program gave it: a CUkernel, possibly
@@ -33,19 +31,17 @@ struct LaunchRequest {
 };
 
 // Copies the arguments, then returns; the kernel runs when it is its turn. Throws Failure for what the device or the
-// kernel does not allow.
+// kernel does not allow. For streams that are not captured.
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request);
-// The same for a node of a graph: checks and copies, and makes the Op that runs it once.
-KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request);
+// What a node of a graph needs to launch the kernel again and again: checked, copied and compiled.
+struct PreparedLaunch {
+  std::shared_ptr<Module> module;  // the kernel's
+  std::vector<std::byte> arguments;
+};
+// `context`: the only one that the kernel may be of; null: any.
+PreparedLaunch prepare(Function& function, const LaunchRequest& request, const Context* context);
+// The Op that runs the kernel once.
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               std::vector<std::byte> arguments, const void* queue);
-
-// Runs `function` on the thread for host functions when it is its turn.
-void launch_host_function(Stream& stream, CUhostFn function, void* data);
-// What host functions do when the context has failed by the time it is their turn.
-enum class AfterError { skipped, called };
-// The function gets the context's state.
-OpRef make_host_function_op(std::shared_ptr<Context> context, std::function<void(CUresult)> function,
-                            AfterError after_error = AfterError::skipped);
 
 }  // namespace softgpu::runtime

@@ -1,7 +1,8 @@
 #include "softgpu/runtime/code/library.hpp"
 
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/code/code_services.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -41,12 +42,11 @@ void Kernel::set_attribute(CUfunction_attribute attribute, int value, const Devi
   set_kernel_attribute(attribute, value, on(device), *settings(device));
 }
 
-std::shared_ptr<Library> Library::load(std::shared_ptr<const jit::Program> program) {
-  Driver& driver = Driver::get();
-  const std::shared_ptr<Library> library(new Library(std::move(program)));
+std::shared_ptr<Library> Library::load(CodeServices& services, std::shared_ptr<const jit::Program> program) {
+  const std::shared_ptr<Library> library(new Library(services, std::move(program)));
   for (std::size_t i = 0; i < library->program_->kernels().size(); ++i) {
-    auto kernel = std::make_shared<Kernel>(library, library->program_, i, driver.device_count());
-    kernel->set_handle(driver.handles().kernels.add(kernel));
+    auto kernel = std::make_shared<Kernel>(library, library->program_, i, services.memory.devices.count());
+    kernel->set_handle(services.kernels.add(kernel));
     library->kernels_.push_back(std::move(kernel));
   }
   return library;
@@ -65,9 +65,9 @@ std::shared_ptr<Module> Library::module(Context& context) {
   if (const auto it = modules_.find(context.id()); it != modules_.end()) return it->second;
   Module::Shared shared{.settings = {}, .managed_variables = managed_variables_};
   for (const auto& kernel : kernels_) shared.settings.push_back(kernel->settings(context.device()));
-  std::shared_ptr<Module> module = Module::load(context, program_, shared);
+  std::shared_ptr<Module> module = Module::load(services_, context, program_, shared);
   managed_variables_ = module->managed_variables();
-  module->set_handle(Driver::get().handles().modules.add(module));
+  module->set_handle(services_.modules.add(module));
   return modules_.emplace(context.id(), std::move(module)).first->second;
 }
 
@@ -78,7 +78,7 @@ void Library::forget(Context& context) {
     module = std::move(it->second);
     modules_.erase(it);
   }
-  if (module != nullptr) Driver::get().handles().modules.remove(module->handle());
+  if (module != nullptr) services_.modules.remove(module->handle());
 }
 
 void Library::unload() {
@@ -90,9 +90,18 @@ void Library::unload() {
   }
   for (const auto& [id, module] : modules) {
     module->drop_handles();
-    Driver::get().handles().modules.remove(module->handle());
+    services_.modules.remove(module->handle());
   }
-  for (const auto& kernel : kernels_) Driver::get().handles().kernels.remove(kernel->take_handle());
+  for (const auto& kernel : kernels_) services_.kernels.remove(kernel->take_handle());
+}
+
+void unload_modules(CodeServices& services, Context& context) {
+  for (const auto& library : services.libraries.all()) library->forget(context);
+  for (const auto& module : services.modules.all()) {
+    if (&module->context() != &context) continue;
+    module->drop_handles();
+    services.modules.remove(module->handle());
+  }
 }
 
 }  // namespace softgpu::runtime

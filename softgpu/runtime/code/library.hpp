@@ -14,6 +14,7 @@
 
 namespace softgpu::runtime {
 
+struct CodeServices;
 class Device;
 class Library;
 
@@ -51,7 +52,7 @@ class Kernel {
 // Thread-safe.
 class Library : public std::enable_shared_from_this<Library> {
  public:
-  static std::shared_ptr<Library> load(std::shared_ptr<const jit::Program> program);
+  static std::shared_ptr<Library> load(CodeServices& services, std::shared_ptr<const jit::Program> program);
   ~Library();
 
   const std::vector<std::shared_ptr<Kernel>>& kernels() const { return kernels_; }
@@ -68,8 +69,10 @@ class Library : public std::enable_shared_from_this<Library> {
   void set_handle(CUlibrary handle) { handle_ = handle; }
 
  private:
-  explicit Library(std::shared_ptr<const jit::Program> program) : program_(std::move(program)) {}
+  Library(CodeServices& services, std::shared_ptr<const jit::Program> program)
+      : services_(services), program_(std::move(program)) {}
 
+  CodeServices& services_;
   const std::shared_ptr<const jit::Program> program_;
   std::vector<std::shared_ptr<Kernel>> kernels_;
   std::mutex mutex_;
@@ -77,5 +80,8 @@ class Library : public std::enable_shared_from_this<Library> {
   std::shared_ptr<VariableBlock> managed_variables_;          // which all of them share
   CUlibrary handle_ = nullptr;
 };
+
+// When a context goes: its modules lose their handles, and libraries forget their modules in it.
+void unload_modules(CodeServices& services, Context& context);
 
 }  // namespace softgpu::runtime

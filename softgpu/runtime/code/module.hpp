@@ -13,6 +13,7 @@
 
 namespace softgpu::runtime {
 
+struct CodeServices;
 class Context;
 
 // Thread-safe. Kernels under way keep their module alive.
@@ -25,8 +26,8 @@ class Module : public std::enable_shared_from_this<Module> {
   };
 
   // Puts the program's variables into the context's device memory and makes handles for its kernels.
-  static std::shared_ptr<Module> load(Context& context, std::shared_ptr<const jit::Program> program,
-                                      const Shared& shared = {});
+  static std::shared_ptr<Module> load(CodeServices& services, Context& context,
+                                      std::shared_ptr<const jit::Program> program, const Shared& shared = {});
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -54,9 +55,11 @@ class Module : public std::enable_shared_from_this<Module> {
   void set_handle(CUmodule handle) { handle_ = handle; }
 
  private:
-  Module(Context& context, std::shared_ptr<const jit::Program> program, std::shared_ptr<VariableBlock> managed);
+  Module(CodeServices& services, Context& context, std::shared_ptr<const jit::Program> program,
+         std::shared_ptr<VariableBlock> managed);
   void make_functions(const Shared& shared);
 
+  CodeServices& services_;
   const std::shared_ptr<Context> context_;
   const std::shared_ptr<const jit::Program> program_;
   VariableBlock variables_;
@@ -69,8 +72,5 @@ class Module : public std::enable_shared_from_this<Module> {
 
 // By CUDA_MODULE_LOADING, as NVIDIA's driver: lazily unless it says EAGER.
 CUmoduleLoadingMode loading_mode();
-
-// When a context goes: its modules lose their handles, and libraries forget their modules in it.
-void unload_modules(Context& context);
 
 }  // namespace softgpu::runtime

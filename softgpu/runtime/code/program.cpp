@@ -10,11 +10,11 @@
 namespace softgpu::runtime {
 
 std::shared_ptr<const jit::Program> load_program(const void* image, std::size_t size, unsigned compute_capability,
-                                                 JitOptions options) {
+                                                 JitOptions options, const jit::CompilerSettings& settings) {
   return options.report([&] {
     ProgramBuilder builder(compute_capability, options.limits());
     for (PtxPart& part : ptx_of(image, size, compute_capability)) builder.add(std::move(part));
-    auto program = std::move(builder).finish(ProgramUse::load);
+    auto program = std::move(builder).finish(ProgramUse::load, settings);
     if (options.verbose()) options.inform(resource_usage(*program));
     return program;
   });

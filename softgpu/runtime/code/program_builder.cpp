@@ -8,7 +8,6 @@
 #include "softgpu/ptx/parse.hpp"
 #include "softgpu/ptx/symbols.hpp"
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -99,11 +98,6 @@ void check_symbols(const jit::Program& program, ProgramUse use) {
   if (!errors.empty()) throw Failure(is_link ? CUDA_ERROR_INVALID_SOURCE : CUDA_ERROR_INVALID_PTX, log_of(errors));
 }
 
-// Modules can be read where there is no driver: by tests of this part alone.
-jit::CompilerSettings compiler_settings() {
-  return Driver::state() == CUDA_SUCCESS ? Driver::get().config().compiler : jit::CompilerSettings{};
-}
-
 // What the cached machine code depends on.
 std::string text_of(const std::vector<PtxPart>& parts) {
   std::string all = parts.front().text;
@@ -131,10 +125,10 @@ void ProgramBuilder::add(PtxPart part) {
   add(std::move(module), std::move(part));
 }
 
-std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use) && {
+std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use, const jit::CompilerSettings& settings) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
-  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_), compiler_settings());
+  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_), settings);
   check_symbols(*program, use);
   return program;
 }

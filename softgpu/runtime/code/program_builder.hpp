@@ -34,8 +34,8 @@ class ProgramBuilder {
 
   const std::vector<PtxPart>& parts() const { return parts_; }
 
-  // The program. Throws Failure when something is used that is defined nowhere.
-  std::shared_ptr<const jit::Program> finish(ProgramUse use) &&;
+  // The program, to be compiled with these settings. Throws Failure when something is used that is defined nowhere.
+  std::shared_ptr<const jit::Program> finish(ProgramUse use, const jit::CompilerSettings& settings = {}) &&;
 
  private:
   const unsigned compute_capability_;

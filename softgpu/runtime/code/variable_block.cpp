@@ -5,7 +5,7 @@
 
 #include "softgpu/jit/program.hpp"
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -25,14 +25,14 @@ bool is_held(const ptx::Variable& variable, Holds holds) {
 
 std::size_t bytes_of(const ptx::Variable& variable) { return std::max<std::size_t>(variable.size, 1); }
 
-const std::shared_ptr<memory::Heap>& heap_for(Holds holds, const Context& context) {
-  return holds == Holds::managed_variables ? Driver::get().host_heap() : context.device().heap();
+const std::shared_ptr<memory::Heap>& heap_for(const MemoryServices& services, Holds holds, const Context& context) {
+  return holds == Holds::managed_variables ? services.host_heap : context.device().heap();
 }
 
 }  // namespace
 
-VariableBlock::VariableBlock(const ptx::Module& module, Holds holds, const Context& context)
-    : heap_(heap_for(holds, context)), addresses_(module.variables.size(), nullptr) {
+VariableBlock::VariableBlock(MemoryServices& services, const ptx::Module& module, Holds holds, const Context& context)
+    : services_(services), heap_(heap_for(services, holds, context)), addresses_(module.variables.size(), nullptr) {
   std::vector<std::size_t> offsets(module.variables.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const ptx::Variable& variable = module.variables[i];
@@ -45,7 +45,7 @@ VariableBlock::VariableBlock(const ptx::Module& module, Holds holds, const Conte
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (!is_held(module.variables[i], holds)) continue;
     addresses_[i] = block_ + offsets[i];
-    Driver::get().allocations().insert(
+    services_.allocations.insert(
         {.base = addresses_[i],
          .size = bytes_of(module.variables[i]),
          .kind = holds == Holds::managed_variables ? memory::Kind::managed : memory::Kind::device,
@@ -58,8 +58,8 @@ VariableBlock::VariableBlock(const ptx::Module& module, Holds holds, const Conte
 VariableBlock::~VariableBlock() {
   if (block_ == nullptr) return;
   for (std::byte* address : addresses_)
-    if (address != nullptr) Driver::get().allocations().erase(address);
-  Driver::get().managed_pages().forget(block_, bytes_);
+    if (address != nullptr) services_.allocations.erase(address);
+  services_.managed_pages.forget(block_, bytes_);
   heap_->release(block_, bytes_);
 }
 

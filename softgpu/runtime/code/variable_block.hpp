@@ -11,6 +11,7 @@
 namespace softgpu::runtime {
 
 class Context;
+struct MemoryServices;
 
 // All device variables (.global and .const), which each context has for itself, or all managed ones, which contexts can
 // share.
@@ -19,7 +20,7 @@ class VariableBlock {
   enum class Holds { device_variables, managed_variables };
 
   // In the memory of the context's device, or of the host. The contents are undefined.
-  VariableBlock(const ptx::Module& module, Holds holds, const Context& context);
+  VariableBlock(MemoryServices& services, const ptx::Module& module, Holds holds, const Context& context);
   ~VariableBlock();
   VariableBlock(const VariableBlock&) = delete;
   VariableBlock& operator=(const VariableBlock&) = delete;
@@ -31,6 +32,7 @@ class VariableBlock {
   void initialize(const ptx::Module& module, const std::vector<void*>& all);
 
  private:
+  MemoryServices& services_;
   const std::shared_ptr<memory::Heap> heap_;
   std::byte* block_ = nullptr;
   std::size_t bytes_ = 0;

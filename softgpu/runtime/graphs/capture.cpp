@@ -10,50 +10,16 @@
 namespace softgpu::runtime {
 namespace {
 
-// The captures under way. Most programs have none, which the count says without a lock.
-struct Captures {
-  std::atomic<std::size_t> count{0};
-  std::mutex mutex;
-  std::vector<std::shared_ptr<Capture>> list;
-
-  static Captures& all() {
-    static auto& captures = *new Captures;
-    return captures;
-  }
-  void add(std::shared_ptr<Capture> capture) {
-    const std::scoped_lock lock(mutex);
-    list.push_back(std::move(capture));
-    count = list.size();
-  }
-  void remove(const Capture& capture) {
-    const std::scoped_lock lock(mutex);
-    std::erase_if(list, [&](const auto& other) { return other.get() == &capture; });
-    count = list.size();
-  }
-  // Throws, and makes the captures invalid, when there are any for which `conflicts(capture)`.
-  template <typename Predicate>
-  void refuse_conflicts(Predicate&& conflicts, Conflict conflict, CUresult code, const char* message) {
-    if (count.load(std::memory_order_acquire) == 0) return;
-    const std::scoped_lock lock(mutex);
-    bool any = false;
-    for (const auto& capture : list) {
-      if (!conflicts(*capture)) continue;
-      any = true;
-      if (conflict == Conflict::ends_capture) capture->invalidate();
-    }
-    require(!any, code, message);
-  }
-};
-
 std::uint64_t next_capture_id() {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-CUstreamCaptureMode& thread_mode() {
-  thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  return mode;
-}
+struct Point final : CapturePoint {
+  Point(std::shared_ptr<StreamCapture> in, Capture::Frontier at)
+      : CapturePoint(std::move(in)), frontier(std::move(at)) {}
+  const Capture::Frontier frontier;
+};
 
 void add_missing(Capture::Frontier& frontier, const Capture::Frontier& more) {
   for (const Dependency& dependency : more)
@@ -80,29 +46,36 @@ void make_programmatic(Capture::Frontier& frontier) {
 }  // namespace
 
 Capture::Capture(Stream& origin, std::shared_ptr<Graph> graph, CUstreamCaptureMode mode, bool owns_graph)
-    : id_(next_capture_id()), origin_(&origin), graph_(std::move(graph)), owns_graph_(owns_graph), mode_(mode) {}
+    : StreamCapture(mode),
+      id_(next_capture_id()),
+      origin_(&origin),
+      graph_(std::move(graph)),
+      owns_graph_(owns_graph) {}
 
-void Capture::begin(Stream& stream, std::shared_ptr<Graph> graph, Frontier after, CUstreamCaptureMode mode) {
+std::shared_ptr<Capture> Capture::of(const Stream& stream) {
+  return std::static_pointer_cast<Capture>(stream.capture());
+}
+
+void Capture::begin(GraphServices& services, Stream& stream, std::shared_ptr<Graph> graph, Frontier after,
+                    CUstreamCaptureMode mode) {
   require(mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE,
           "no such capture mode");
   require(stream.kind() != StreamKind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
           "the legacy default stream can't be captured");
   require(!stream.is_captured(), CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
   const bool owns_graph = graph == nullptr;
-  if (owns_graph) graph = Graph::create();
+  if (owns_graph) graph = Graph::create(services);
   const std::shared_ptr<Capture> capture(new Capture(stream, std::move(graph), mode, owns_graph));
   capture->members_[&stream].frontier = std::move(after);
-  Captures::all().add(capture);
+  capture->announce();
   stream.set_capture(capture);
 }
 
 std::shared_ptr<Graph> Capture::end(Stream& stream) {
-  const auto capture = stream.capture();
+  const auto capture = of(stream);
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
   require(capture->origin_ == &stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
-  const bool own_thread =
-      capture->mode_ == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread_ == std::this_thread::get_id();
-  const bool valid = !capture->invalid_.load(), joined = capture->all_joined();
+  const bool own_thread = capture->may_end_here(), valid = capture->valid(), joined = capture->all_joined();
   capture->finish();
   if (own_thread && valid && joined) return capture->graph_;
   if (capture->owns_graph_) capture->graph_->drop_handles();
@@ -119,7 +92,7 @@ void Capture::finish() {
     members.swap(members_);
   }
   for (const auto& [stream, member] : members) stream->set_capture(nullptr);
-  Captures::all().remove(*this);
+  withdraw();
 }
 
 // Whether every stream's frontier comes before the origin's.
@@ -160,12 +133,12 @@ std::shared_ptr<GraphNode> Capture::add(Stream& stream, NodeWork work) {
   return node;
 }
 
-Capture::Point Capture::point(Stream& stream) {
+std::shared_ptr<const CapturePoint> Capture::point(Stream& stream) {
   const std::scoped_lock lock(mutex_);
-  return {shared_from_this(), member(stream).frontier};
+  return std::make_shared<Point>(shared_from_this(), member(stream).frontier);
 }
 
-void Capture::join(Stream& stream, const Frontier& point) {
+void Capture::join(Stream& stream, const CapturePoint& point) {
   require(!ended_, CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
   require_valid();
   if (const auto other = stream.capture(); other != nullptr && other.get() != this) {
@@ -175,7 +148,7 @@ void Capture::join(Stream& stream, const Frontier& point) {
   if (stream.kind() == StreamKind::legacy)
     refuse(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy default stream can't be captured");
   const std::scoped_lock lock(mutex_);
-  add_missing(members_[&stream].frontier, point);
+  add_missing(members_[&stream].frontier, static_cast<const Point&>(point).frontier);
   stream.set_capture(shared_from_this());
 }
 
@@ -200,7 +173,7 @@ void Capture::forget(Stream& stream) {
 }
 
 CUstreamCaptureStatus Capture::status() const {
-  return invalid_.load() ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return valid() ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
 const Capture::Report& Capture::report(Stream& stream) {
@@ -213,15 +186,6 @@ const Capture::Report& Capture::report(Stream& stream) {
     captured.report.has_edge_data |= data.from_port != 0 || data.type != 0;
   }
   return captured.report;
-}
-
-void Capture::require_valid() const {
-  require(!invalid_.load(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture has become invalid");
-}
-
-void Capture::refuse(CUresult code, const char* message) {
-  invalidate();
-  throw Failure(code, message);
 }
 
 bool Capture::has_blocking_stream_of(const Context& context) const {
@@ -237,35 +201,8 @@ bool Capture::has_stream_of(const Context& context) const {
                      [&](const auto& entry) { return &entry.first->context() == &context; });
 }
 
-bool Capture::forbids_unsafe_calls(CUstreamCaptureMode mode) const {
-  if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
-  if (thread_ == std::this_thread::get_id()) return mode_ != CU_STREAM_CAPTURE_MODE_RELAXED;
-  return mode == CU_STREAM_CAPTURE_MODE_GLOBAL && mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
-}
-
 void capture_work(Stream& stream, NodeWork work) {
-  if (const auto capture = stream.capture()) capture->add(stream, std::move(work));
+  if (const auto capture = Capture::of(stream)) capture->add(stream, std::move(work));
 }
-
-void require_no_blocking_capture(const Context& context, Conflict conflict) {
-  Captures::all().refuse_conflicts([&](const Capture& capture) { return capture.has_blocking_stream_of(context); },
-                                   conflict, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                                   "the legacy default stream would wait for a stream that is captured");
-}
-
-void require_no_capture(const Context& context) {
-  Captures::all().refuse_conflicts([&](const Capture& capture) { return capture.has_stream_of(context); },
-                                   Conflict::ends_capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                                   "a stream of the context is captured, and its work is not done");
-}
-
-void require_unsafe_calls_allowed() {
-  const CUstreamCaptureMode mode = thread_mode();
-  Captures::all().refuse_conflicts([&](const Capture& capture) { return capture.forbids_unsafe_calls(mode); },
-                                   Conflict::ends_capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                                   "not allowed during a capture that is not CU_STREAM_CAPTURE_MODE_RELAXED");
-}
-
-CUstreamCaptureMode exchange_capture_mode(CUstreamCaptureMode mode) { return std::exchange(thread_mode(), mode); }
 
 }  // namespace softgpu::runtime

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/graphs/graph_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -44,24 +44,23 @@ void GraphNode::set_work(NodeWork work) {
   work_ = std::make_shared<const NodeWork>(std::move(work));
 }
 
-std::shared_ptr<Graph> Graph::create(Handles handles) {
-  const std::shared_ptr<Graph> graph(new Graph);
-  if (handles == Handles::made) graph->handle_ = Driver::get().handles().graphs.add(graph);
+std::shared_ptr<Graph> Graph::create(GraphServices& services, Handles handles) {
+  const std::shared_ptr<Graph> graph(new Graph(services));
+  if (handles == Handles::made) graph->handle_ = services.graphs.add(graph);
   return graph;
 }
 
 Graph::~Graph() { drop_handles(); }
 
 void Graph::make_handle(const std::shared_ptr<GraphNode>& node) const {
-  if (handle_ != nullptr) node->handle_ = Driver::get().handles().graph_nodes.add(node);
+  if (handle_ != nullptr) node->handle_ = services_.nodes.add(node);
 }
 
 void Graph::drop_handles() {
   if (handle_ == nullptr) return;
-  auto& handles = Driver::get().handles();
-  const auto keep = handles.graphs.remove(std::exchange(handle_, nullptr));
+  const auto keep = services_.graphs.remove(std::exchange(handle_, nullptr));
   for (const auto& node : nodes_) {
-    handles.graph_nodes.remove(node->handle_);
+    services_.nodes.remove(node->handle_);
     if (const auto* child = std::get_if<ChildWork>(node->work_.get())) child->graph->drop_handles();
   }
 }
@@ -105,12 +104,12 @@ void Graph::remove(GraphNode& node) {
   for (const GraphEdge& edge : node.dependents_)
     edge.node->dependencies_.erase(find_edge(edge.node->dependencies_, node));
   if (const auto* child = std::get_if<ChildWork>(node.work_.get())) child->graph->drop_handles();
-  Driver::get().handles().graph_nodes.remove(node.handle_);
+  services_.nodes.remove(node.handle_);
   std::erase_if(nodes_, [&](const auto& other) { return other.get() == &node; });
 }
 
 std::shared_ptr<Graph> Graph::clone(Handles handles) const {
-  auto copy = create(handles);
+  auto copy = create(services_, handles);
   std::unordered_map<const GraphNode*, GraphNode*> clones;
   for (const auto& node : nodes_) {
     auto work = node->work_;
@@ -156,8 +155,8 @@ std::vector<GraphNode*> Graph::in_order() const {
   return order;
 }
 
-FreeWork make_free_work(CUdeviceptr address, const Graph& graph) {
-  GraphMemory& memory = Driver::get().graph_memory();
+FreeWork make_free_work(GraphServices& services, CUdeviceptr address, const Graph& graph) {
+  GraphMemory& memory = services.graph_memory;
   auto allocation = memory.find(address);
   require(allocation != nullptr, CUDA_ERROR_INVALID_VALUE, "not the start of memory that a graph allocates");
   const bool inside = std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) {

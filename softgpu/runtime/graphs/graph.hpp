@@ -16,6 +16,7 @@
 namespace softgpu::runtime {
 
 class GraphNode;
+struct GraphServices;
 
 struct GraphEdge {
   GraphNode* node = nullptr;
@@ -66,7 +67,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // Programs see graphs and nodes by handles; a graph inside the driver needs none.
   enum class Handles { none, made };
 
-  static std::shared_ptr<Graph> create(Handles handles = Handles::made);
+  static std::shared_ptr<Graph> create(GraphServices& services, Handles handles = Handles::made);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph();
@@ -97,9 +98,10 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void make_child() { is_child_ = true; }
 
  private:
-  Graph() = default;
+  explicit Graph(GraphServices& services) : services_(services) {}
   void make_handle(const std::shared_ptr<GraphNode>& node) const;
 
+  GraphServices& services_;
   CUgraph handle_ = nullptr;
   bool is_child_ = false;
   std::vector<std::shared_ptr<GraphNode>> nodes_;  // in the order in which they were added
@@ -108,7 +110,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
 // Work that frees a graph's memory, for a node of `graph`. Throws CUDA_ERROR_INVALID_VALUE when the address is not that
 // of such memory, or another node frees it.
-FreeWork make_free_work(CUdeviceptr address, const Graph& graph);
+FreeWork make_free_work(GraphServices& services, CUdeviceptr address, const Graph& graph);
 
 // Writes the graph in Graphviz's language. Throws CUDA_ERROR_OPERATING_SYSTEM when the file can't be written.
 void write_dot(const Graph& graph, const char* path, unsigned flags);

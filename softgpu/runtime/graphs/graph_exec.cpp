@@ -4,7 +4,8 @@
 
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/module.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/graphs/graph_services.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/stream.hpp"
 
@@ -15,15 +16,17 @@ namespace {
 // given up where the program's functions may run.
 class KeepOp final : public Op {
  public:
-  explicit KeepOp(std::shared_ptr<void> used) : used_(std::move(used)) {}
+  KeepOp(HostFunctions& host_functions, std::shared_ptr<void> used)
+      : host_functions_(host_functions), used_(std::move(used)) {}
 
  protected:
   void run() override {
-    Driver::get().host_functions().post([used = std::move(used_)]() mutable { used.reset(); });
+    host_functions_.post([used = std::move(used_)]() mutable { used.reset(); });
     finish();
   }
 
  private:
+  HostFunctions& host_functions_;
   std::shared_ptr<void> used_;
 };
 
@@ -62,23 +65,23 @@ void require_context(const NodeWork& work) {
 
 }  // namespace
 
-GraphExec::GraphExec(const Graph& graph, std::uint64_t flags)
-    : flags_(flags), definition_(graph.clone(Graph::Handles::none)) {
+GraphExec::GraphExec(GraphServices& services, const Graph& graph, std::uint64_t flags)
+    : services_(services), flags_(flags), definition_(graph.clone(Graph::Handles::none)) {
   ends_ = add_nodes(*definition_, {});
   roots_ = static_cast<std::size_t>(
       std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.after.empty(); }));
   find_last_uses();
-  Driver::get().graph_memory().add_instance(allocates_);
+  services_.graph_memory.add_instance(allocates_);
 }
 
 GraphExec::~GraphExec() {
-  Driver::get().graph_memory().remove_instance(allocates_);
+  services_.graph_memory.remove_instance(allocates_);
   keep_until_launched(definition_);
 }
 
 void GraphExec::keep_until_launched(std::shared_ptr<void> used) const {
   if (!last_launch_ || last_launch_->done()) return;
-  const OpRef keep(new KeepOp(std::move(used)));
+  const OpRef keep(new KeepOp(services_.memory.work.host_functions, std::move(used)));
   keep->put_after(*last_launch_);
   keep->submit();
 }
@@ -121,13 +124,13 @@ const GraphExec::Step& GraphExec::step_of(const GraphNode& node) const {
   return steps_[it->second];
 }
 
-void GraphExec::upload() { Driver::get().graph_memory().make_resident(allocates_); }
+void GraphExec::upload() { services_.graph_memory.make_resident(allocates_); }
 
 void GraphExec::launch(Stream& stream) {
   const std::scoped_lock lock(mutex_);
   stream.require_uncaptured();
   const bool frees_itself = (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
-  GraphMemory& memory = Driver::get().graph_memory();
+  GraphMemory& memory = services_.graph_memory;
   if (!allocates_.empty() || !frees_.empty())
     memory.launch(allocates_, frees_, frees_itself ? GraphMemory::Unfreed::freed : GraphMemory::Unfreed::refused);
   start(stream);
@@ -153,7 +156,7 @@ void GraphExec::start(Stream& stream) {
   std::vector<OpRef> ops(steps_.size());
   const auto point = [] { return OpRef(new MarkerOp); };
   const auto made = [&](std::uint32_t i) -> const OpRef& {
-    if (!ops[i]) ops[i] = steps_[i].enabled ? make_op(steps_[i].node->work(), place, priority) : point();
+    if (!ops[i]) ops[i] = steps_[i].enabled ? make_op(services_, steps_[i].node->work(), place, priority) : point();
     return ops[i];
   };
   // A graph with one root begins with it, one with a single end ends with that.

@@ -18,6 +18,7 @@
 
 namespace softgpu::runtime {
 
+struct GraphServices;
 class Stream;
 
 // Why a graph does not fit an executable one.
@@ -31,7 +32,7 @@ struct GraphMismatch {
 class GraphExec {
  public:
   // Throws CUDA_ERROR_INVALID_VALUE for a graph with a cycle, or with memory nodes that another executable graph has.
-  GraphExec(const Graph& graph, std::uint64_t flags);
+  GraphExec(GraphServices& services, const Graph& graph, std::uint64_t flags);
   ~GraphExec();
 
   std::uint64_t flags() const { return flags_; }
@@ -68,6 +69,7 @@ class GraphExec {
   GraphMismatch take(Graph& mine, const Graph& theirs);
   void keep_until_launched(std::shared_ptr<void> used) const;
 
+  GraphServices& services_;
   const std::uint64_t flags_;
   const std::shared_ptr<Graph> definition_;  // a copy
   mutable std::mutex mutex_;

@@ -4,16 +4,17 @@
 
 #include "softgpu/memory/pages.hpp"
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/create_pool.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/stream.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
-CUmemPoolProps checked(CUmemPoolProps properties) {
-  properties.location = pool_location(properties.location, properties.allocType);
+CUmemPoolProps checked(CUmemPoolProps properties, const Devices& devices) {
+  properties.location = pool_location(properties.location, properties.allocType, devices);
   require(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE,
           "graphs allocate memory of a device");
   require(properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_INVALID_VALUE,
@@ -25,24 +26,25 @@ bool is_managed(const CUmemPoolProps& properties) { return properties.allocType 
 
 }  // namespace
 
-GraphAllocation::GraphAllocation(const CUmemPoolProps& properties, std::span<const CUmemAccessDesc> accesses,
-                                 std::size_t bytes)
-    : properties_(properties),
+GraphAllocation::GraphAllocation(MemoryServices& services, const CUmemPoolProps& properties,
+                                 std::span<const CUmemAccessDesc> accesses, std::size_t bytes)
+    : services_(services),
+      properties_(properties),
       accesses_(accesses.begin(), accesses.end()),
       bytes_(bytes),
-      heap_(is_managed(properties) ? Driver::get().host_heap() : Driver::get().device(properties.location.id).heap()),
-      base_(Driver::get().address_space().map(bytes)) {
-  Driver::get().allocations().insert({.base = base_,
-                                      .size = bytes,
-                                      .kind = is_managed(properties) ? memory::Kind::managed : memory::Kind::device,
-                                      .device = properties.location.id,
-                                      .freed_by = memory::FreedBy::graph});
+      heap_(is_managed(properties) ? services.host_heap : services.heap_of(properties.location)),
+      base_(services.space.map(bytes)) {
+  services_.allocations.insert({.base = base_,
+                                .size = bytes,
+                                .kind = is_managed(properties) ? memory::Kind::managed : memory::Kind::device,
+                                .device = properties.location.id,
+                                .freed_by = memory::FreedBy::graph});
 }
 
 GraphAllocation::~GraphAllocation() {
-  if (is_managed(properties_)) Driver::get().managed_pages().forget(base_, bytes_);
-  Driver::get().allocations().erase(base_);
-  Driver::get().address_space().unmap(base_, bytes_);
+  if (is_managed(properties_)) services_.managed_pages.forget(base_, bytes_);
+  services_.allocations.erase(base_);
+  services_.space.unmap(base_, bytes_);
 }
 
 CUdeviceptr GraphAllocation::address() const { return to_device(base_); }
@@ -52,9 +54,10 @@ std::shared_ptr<GraphAllocation> GraphMemory::reserve(const CUmemPoolProps& prop
   for (const CUmemAccessDesc& access : accesses) {
     require(access.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE,
             "access is given to devices");
-    Driver::get().device(access.location.id);
+    services_.devices.at(access.location.id);
   }
-  auto allocation = std::make_shared<GraphAllocation>(checked(properties), accesses, std::max<std::size_t>(bytes, 1));
+  auto allocation = std::make_shared<GraphAllocation>(services_, checked(properties, services_.devices), accesses,
+                                                      std::max<std::size_t>(bytes, 1));
   const std::scoped_lock lock(mutex_);
   allocations_[allocation->address()] = allocation;
   return allocation;
@@ -101,7 +104,7 @@ void GraphMemory::make_resident(Allocations allocations) {
     const std::scoped_lock lock(mutex_);
     for (const auto& allocation : allocations) charge(allocation);
   };
-  with_reclaiming(charge_all);
+  with_reclaiming(services_, charge_all);
 }
 
 void GraphMemory::launch(Allocations allocates, Allocations frees, Unfreed unfreed) {
@@ -173,6 +176,10 @@ void GraphMemory::trim(int device) {
     return true;
   });
   std::erase_if(allocations_, [](const auto& entry) { return entry.second.expired(); });
+}
+
+void GraphMemory::trim_all() {
+  for (int device = 0; device < services_.devices.count(); ++device) trim(device);
 }
 
 }  // namespace softgpu::runtime

@@ -19,12 +19,14 @@
 
 namespace softgpu::runtime {
 
+struct MemoryServices;
 class Stream;
 
 // One node's memory. Shared by the nodes that allocate and free it, and by their executable graphs.
 class GraphAllocation {
  public:
-  GraphAllocation(const CUmemPoolProps& properties, std::span<const CUmemAccessDesc> accesses, std::size_t bytes);
+  GraphAllocation(MemoryServices& services, const CUmemPoolProps& properties, std::span<const CUmemAccessDesc> accesses,
+                  std::size_t bytes);
   GraphAllocation(const GraphAllocation&) = delete;
   GraphAllocation& operator=(const GraphAllocation&) = delete;
   ~GraphAllocation();
@@ -38,6 +40,7 @@ class GraphAllocation {
   friend class GraphMemory;
   std::size_t reserved_bytes() const { return memory::round_up(bytes_, memory::kPageBytes); }
 
+  MemoryServices& services_;
   const CUmemPoolProps properties_;
   const std::vector<CUmemAccessDesc> accesses_;
   const std::size_t bytes_;
@@ -58,6 +61,8 @@ struct GraphMemoryUsage {
 // Thread-safe.
 class GraphMemory {
  public:
+  explicit GraphMemory(MemoryServices& services) : services_(services) {}
+
   using Allocations = std::span<const std::shared_ptr<GraphAllocation>>;
 
   // An address for memory to be. Throws CUDA_ERROR_INVALID_VALUE for properties that graphs don't allow.
@@ -89,10 +94,12 @@ class GraphMemory {
   void reset_reserved_high(int device);
   // Takes the memory of allocations that are not in use.
   void trim(int device);
+  void trim_all();
 
  private:
   void charge(const std::shared_ptr<GraphAllocation>& allocation);
 
+  MemoryServices& services_;
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, std::weak_ptr<GraphAllocation>> allocations_;
   std::vector<std::shared_ptr<GraphAllocation>> resident_;  // kept until they are trimmed

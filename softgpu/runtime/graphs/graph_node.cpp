@@ -2,12 +2,15 @@
 
 #include "softgpu/runtime/code/function.hpp"
 #include "softgpu/runtime/code/module.hpp"
+#include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/work/event.hpp"
+#include "softgpu/runtime/work/host_function.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
 struct OpMaker {
+  const MemoryServices& memory;
   const OpPlace& place;
   Priority priority;
 
@@ -16,8 +19,8 @@ struct OpMaker {
     if (priority == Priority::of_stream) request.priority = place.priority;
     return make_op(*work.function, work.module, request, work.arguments, place.queue);
   }
-  OpRef operator()(const CopyWork& work) const { return make_op(in(work.context), work.copy); }
-  OpRef operator()(const FillWork& work) const { return make_op(in(work.context), work.fill); }
+  OpRef operator()(const CopyWork& work) const { return make_op(memory, in(work.context), work.copy); }
+  OpRef operator()(const FillWork& work) const { return make_op(memory, in(work.context), work.fill); }
   OpRef operator()(const MemoryOperationsWork& work) const { return make_op(in(work.context), work.operations); }
   OpRef operator()(const HostWork& work) const {
     return make_host_function_op(place.context,
@@ -38,8 +41,21 @@ struct OpMaker {
 
 }  // namespace
 
-OpRef make_op(const NodeWork& work, const OpPlace& place, Priority priority) {
-  return std::visit(OpMaker{place, priority}, work);
+KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request,
+                            const Context* context) {
+  auto [module, arguments] = prepare(*function, request, context);
+  KernelWork work{.function = function,
+                  .module = std::move(module),
+                  .request = request,
+                  .arguments = std::move(arguments),
+                  .attributes = {request.attributes.begin(), request.attributes.end()}};
+  work.request.parameters = work.request.extra = nullptr;
+  work.request.attributes = {};
+  return work;
+}
+
+OpRef make_op(const GraphServices& services, const NodeWork& work, const OpPlace& place, Priority priority) {
+  return std::visit(OpMaker{services.memory, place, priority}, work);
 }
 
 }  // namespace softgpu::runtime

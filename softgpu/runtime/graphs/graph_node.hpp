@@ -20,6 +20,7 @@ class Event;
 class Function;
 class Graph;
 class GraphAllocation;
+struct GraphServices;
 class Module;
 
 struct KernelWork {
@@ -94,10 +95,15 @@ inline CUgraphNodeType type_of(const NodeWork& work) {
   return std::visit([](const auto& one) { return CUgraphNodeType{one.kType}; }, work);
 }
 
+// Checks, copies and compiles what the launches of such a node need. `context`: the only one that the kernel may be of;
+// null: any.
+KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request,
+                            const Context* context = nullptr);
+
 // Whose priority kernels of a graph have.
 enum class Priority { of_stream, of_node };
 
 // The Op that does it once, for a launch of the graph there. Child graphs have none: their nodes have.
-OpRef make_op(const NodeWork& work, const OpPlace& place, Priority priority);
+OpRef make_op(const GraphServices& services, const NodeWork& work, const OpPlace& place, Priority priority);
 
 }  // namespace softgpu::runtime

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
 
@@ -18,7 +17,7 @@ void UserObject::drop(unsigned count) noexcept {
   while (!references_.compare_exchange_weak(before, before - std::min(before, count))) {
   }
   if (before == 0 || before > count) return;
-  Driver::get().handles().user_objects.remove(handle_);
+  handles_.remove(handle_);
   destroy_(data_);
 }
 

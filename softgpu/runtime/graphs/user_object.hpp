@@ -7,13 +7,16 @@
 #include <map>
 #include <memory>
 
+#include "softgpu/runtime/base/handles.hpp"
+
 namespace softgpu::runtime {
 
 // Counted by the program's own references; the function is called when the last one goes. Thread-safe.
 class UserObject : public std::enable_shared_from_this<UserObject> {
  public:
-  UserObject(void* data, CUhostFn destroy, unsigned references)
-      : data_(data), destroy_(destroy), references_(references) {}
+  // It goes from the table with its last reference.
+  UserObject(HandleTable<CUuserObject, UserObject>& handles, void* data, CUhostFn destroy, unsigned references)
+      : handles_(handles), data_(data), destroy_(destroy), references_(references) {}
 
   void retain(unsigned count) { references_ += count; }
   // Throws CUDA_ERROR_INVALID_VALUE when there are fewer.
@@ -24,6 +27,7 @@ class UserObject : public std::enable_shared_from_this<UserObject> {
   void set_handle(CUuserObject handle) { handle_ = handle; }
 
  private:
+  HandleTable<CUuserObject, UserObject>& handles_;
   void* const data_;
   const CUhostFn destroy_;
   std::atomic<unsigned> references_;

@@ -5,43 +5,38 @@
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
-memory::Heap& heap_of(memory::Kind kind, int device) {
-  Driver& driver = Driver::get();
-  return kind == memory::Kind::device ? *driver.device(device).heap() : *driver.host_heap();
+memory::Heap& heap_of(const MemoryServices& services, memory::Kind kind, int device) {
+  return kind == memory::Kind::device ? *services.devices.at(device).heap() : *services.host_heap;
 }
 
-std::byte* allocate(Context& context, std::size_t bytes, memory::Kind kind, unsigned flags,
+std::byte* allocate(MemoryServices& services, Context& context, std::size_t bytes, memory::Kind kind, unsigned flags,
                     memory::FreedBy freed_by = memory::FreedBy::freeing) {
   require_unsafe_calls_allowed();
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const int device = context.device().ordinal();
-  std::byte* base = with_reclaiming([&] { return heap_of(kind, device).allocate(bytes); });
-  Driver::get().allocations().insert({.base = base,
-                                      .size = bytes,
-                                      .kind = kind,
-                                      .device = device,
-                                      .flags = flags,
-                                      .context = context.id(),
-                                      .freed_by = freed_by});
+  std::byte* base = with_reclaiming(services, [&] { return heap_of(services, kind, device).allocate(bytes); });
+  services.allocations.insert({.base = base,
+                               .size = bytes,
+                               .kind = kind,
+                               .device = device,
+                               .flags = flags,
+                               .context = context.id(),
+                               .freed_by = freed_by});
   return base;
 }
 
-void wait_for_all_contexts() {
-  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
-}
-
 // The allocation that starts here, no longer in the table, with nothing under way that could use it.
-memory::Allocation take(const void* base, bool host) {
-  auto& allocations = Driver::get().allocations();
+memory::Allocation take(MemoryServices& services, const void* base, bool host) {
+  memory::AllocationTable& allocations = services.allocations;
   const auto acceptable = [host](const memory::Allocation& allocation) {
     const bool is_host = allocation.kind == memory::Kind::host;
     return allocation.freed_by == memory::FreedBy::freeing && allocation.kind != memory::Kind::registered &&
@@ -49,7 +44,7 @@ memory::Allocation take(const void* base, bool host) {
   };
   const std::optional<memory::Allocation> found = allocations.find_base(base);
   require(found && acceptable(*found), CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
-  wait_for_all_contexts();
+  services.work.wait_for_all_contexts();
   std::optional<memory::Allocation> taken = allocations.erase(base);
   require(taken.has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
   return *std::move(taken);
@@ -57,58 +52,53 @@ memory::Allocation take(const void* base, bool host) {
 
 }  // namespace
 
-CUdeviceptr allocate_device(Context& context, std::size_t bytes) {
-  return to_device(allocate(context, bytes, memory::Kind::device, 0));
+CUdeviceptr allocate_device(MemoryServices& services, Context& context, std::size_t bytes) {
+  return to_device(allocate(services, context, bytes, memory::Kind::device, 0));
 }
 
-CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags) {
+CUdeviceptr allocate_managed(MemoryServices& services, Context& context, std::size_t bytes, unsigned flags) {
   require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST, CUDA_ERROR_INVALID_VALUE,
           "managed memory is attached to all streams or to the host");
-  return to_device(allocate(context, bytes, memory::Kind::managed, flags));
+  return to_device(allocate(services, context, bytes, memory::Kind::managed, flags));
 }
 
-void* allocate_host(Context& context, std::size_t bytes, unsigned flags) {
+void* allocate_host(MemoryServices& services, Context& context, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   require((flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   if (bytes == 0) return nullptr;
   // The driver reports all of it as mapped since addressing is unified.
-  return allocate(context, bytes, memory::Kind::host, flags | CU_MEMHOSTALLOC_DEVICEMAP);
+  return allocate(services, context, bytes, memory::Kind::host, flags | CU_MEMHOSTALLOC_DEVICEMAP);
 }
 
-void release(const memory::Allocation& allocation) {
+void release(MemoryServices& services, const memory::Allocation& allocation) {
   if (allocation.kind == memory::Kind::registered) return;
   if (allocation.freed_by == memory::FreedBy::module_unload) return;  // by the module, which a graph may still have
-  if (allocation.kind == memory::Kind::managed) Driver::get().managed_pages().forget(allocation.base, allocation.size);
+  if (allocation.kind == memory::Kind::managed) services.managed_pages.forget(allocation.base, allocation.size);
   if (allocation.pool)
     allocation.pool->free_now(allocation.base);
   else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
-    Driver::get().address_space().unclaim(allocation.base, allocation.size);
+    services.space.unclaim(allocation.base, allocation.size);
   else
-    heap_of(allocation.kind, allocation.device).release(allocation.base, allocation.size);
+    heap_of(services, allocation.kind, allocation.device).release(allocation.base, allocation.size);
 }
 
-void free_device(CUdeviceptr pointer) {
+void free_device(MemoryServices& services, CUdeviceptr pointer) {
   require_unsafe_calls_allowed();
-  if (GraphMemory& memory = Driver::get().graph_memory(); memory.find(pointer) != nullptr) {
-    wait_for_all_contexts();
-    memory.free(pointer, nullptr);
-  } else {
-    release(take(to_pointer(pointer), false));
-  }
+  release(services, take(services, to_pointer(pointer), false));
 }
 
-void free_host(void* pointer) {
+void free_host(MemoryServices& services, void* pointer) {
   require_unsafe_calls_allowed();
-  release(take(pointer, true));
+  release(services, take(services, pointer, true));
 }
 
-std::byte* allocate_array(Context& context, std::size_t bytes) {
-  return allocate(context, bytes, memory::Kind::device, 0, memory::FreedBy::destroying);
+std::byte* allocate_array(MemoryServices& services, Context& context, std::size_t bytes) {
+  return allocate(services, context, bytes, memory::Kind::device, 0, memory::FreedBy::destroying);
 }
 
-void free_array(std::byte* base) {
-  wait_for_all_contexts();
-  if (const auto taken = Driver::get().allocations().erase(base)) release(*taken);
+void free_array(MemoryServices& services, std::byte* base) {
+  services.work.wait_for_all_contexts();
+  if (const auto taken = services.allocations.erase(base)) release(services, *taken);
 }
 
 namespace {
@@ -134,7 +124,7 @@ bool is_mapped(const void* pointer, std::size_t bytes) {
 
 }  // namespace
 
-void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags) {
+void register_host(MemoryServices& services, Context& context, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
   require_unsafe_calls_allowed();
   require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0, CUDA_ERROR_NOT_SUPPORTED, "softgpu can't register I/O memory");
@@ -142,7 +132,7 @@ void register_host(Context& context, void* pointer, std::size_t bytes, unsigned 
   require(pointer != nullptr && bytes != 0, CUDA_ERROR_INVALID_VALUE, "nothing to register");
   require(is_mapped(pointer, bytes), CUDA_ERROR_INVALID_VALUE,
           "there is no memory at some of the addresses, or the program may not read it");
-  const bool added = Driver::get().allocations().insert({.base = static_cast<std::byte*>(pointer),
+  const bool added = services.allocations.insert({.base = static_cast<std::byte*>(pointer),
                                                          .size = bytes,
                                                          .kind = memory::Kind::registered,
                                                          .device = context.device().ordinal(),
@@ -151,14 +141,14 @@ void register_host(Context& context, void* pointer, std::size_t bytes, unsigned 
   require(added, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "the range overlaps memory the driver already knows");
 }
 
-void unregister_host(void* pointer) {
-  auto& allocations = Driver::get().allocations();
+void unregister_host(MemoryServices& services, void* pointer) {
+  memory::AllocationTable& allocations = services.allocations;
   require_unsafe_calls_allowed();
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE);
   const auto found = allocations.find_base(pointer);
   require(found && found->kind == memory::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
           "the pointer is not the start of registered memory");
-  wait_for_all_contexts();
+  services.work.wait_for_all_contexts();
   allocations.erase(pointer);
 }
 

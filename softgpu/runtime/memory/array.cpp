@@ -4,9 +4,9 @@
 #include <array>
 
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/memory/array_format.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -120,8 +120,8 @@ Layout lay_out(const Descriptor& descriptor, unsigned levels) {
   return layout;
 }
 
-Image allocate(Context& context, Layout layout) {
-  std::byte* base = allocate_array(context, layout.bytes);
+Image allocate(MemoryServices& services, Context& context, Layout layout) {
+  std::byte* base = allocate_array(services, context, layout.bytes);
   for (unsigned k = 0; k < layout.image.level_count; ++k) layout.image.levels[k].base = base + layout.offsets[k];
   return layout.image;
 }
@@ -155,25 +155,27 @@ Image image_of_level(const Image& whole, const Descriptor& descriptor, unsigned 
 
 }  // namespace
 
-std::shared_ptr<Array> Array::create(Context& context, const Descriptor& descriptor) {
+std::shared_ptr<Array> Array::create(MemoryServices& services, Context& context, const Descriptor& descriptor) {
   check(context.device(), descriptor);
-  return std::make_shared<Array>(context, descriptor, allocate(context, lay_out(descriptor, 1)), false);
+  return std::make_shared<Array>(context, descriptor, allocate(services, context, lay_out(descriptor, 1)), false);
 }
 
-std::shared_ptr<MipmappedArray> MipmappedArray::create(Context& context, const Descriptor& descriptor,
-                                                       unsigned levels) {
+std::shared_ptr<MipmappedArray> MipmappedArray::create(MemoryServices& services, Context& context,
+                                                       const Descriptor& descriptor, unsigned levels) {
   check(context.device(), descriptor);
   require(levels != 0, CUDA_ERROR_INVALID_VALUE, "an array without levels");
   const unsigned count = std::min(levels, levels_of(descriptor));
-  return std::make_shared<MipmappedArray>(context, descriptor, allocate(context, lay_out(descriptor, count)));
+  return std::make_shared<MipmappedArray>(services, context, descriptor,
+                                          allocate(services, context, lay_out(descriptor, count)));
 }
 
-MipmappedArray::MipmappedArray(Context& context, const Descriptor& descriptor, const Image& image)
+MipmappedArray::MipmappedArray(MemoryServices& services, Context& context, const Descriptor& descriptor,
+                               const Image& image)
     : context_(context), descriptor_(descriptor), image_(image) {
   for (unsigned k = 0; k < image.level_count; ++k) {
     const Descriptor of_level = descriptor_of_level(descriptor, image.levels[k]);
     auto level = std::make_shared<Array>(context, of_level, image_of_level(image, of_level, k), true);
-    levels_.push_back(Driver::get().handles().arrays.add(std::move(level)));
+    levels_.push_back(services.arrays.add(std::move(level)));
   }
 }
 
@@ -182,20 +184,19 @@ CUarray MipmappedArray::level(unsigned level) const {
   return levels_[level];
 }
 
-void destroy_array(CUarray handle) {
-  auto& arrays = Driver::get().handles().arrays;
+void destroy_array(MemoryServices& services, CUarray handle) {
+  auto& arrays = services.arrays;
   const auto found = arrays.find(handle);
   require(found != nullptr, CUDA_ERROR_INVALID_HANDLE, "not an array, or one that was destroyed");
   require(!found->is_level(), CUDA_ERROR_INVALID_HANDLE, "a level goes with its mipmapped array");
-  if (const auto removed = arrays.remove(handle)) free_array(removed->memory());
+  if (const auto removed = arrays.remove(handle)) free_array(services, removed->memory());
 }
 
-void destroy_mipmapped_array(CUmipmappedArray handle) {
-  Handles& handles = Driver::get().handles();
-  const auto removed = handles.mipmapped_arrays.remove(handle);
+void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle) {
+  const auto removed = services.mipmapped_arrays.remove(handle);
   require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a mipmapped array, or one that was destroyed");
-  for (const CUarray level : removed->levels_) handles.arrays.remove(level);
-  free_array(removed->image().levels[0].base);
+  for (const CUarray level : removed->levels_) services.arrays.remove(level);
+  free_array(services, removed->image().levels[0].base);
 }
 
 }  // namespace softgpu::runtime

@@ -11,11 +11,13 @@
 namespace softgpu::runtime {
 
 class Context;
+struct MemoryServices;
 
 class Array {
  public:
   // Throws CUDA_ERROR_INVALID_VALUE, _NOT_SUPPORTED or _OUT_OF_MEMORY.
-  static std::shared_ptr<Array> create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
+  static std::shared_ptr<Array> create(MemoryServices& services, Context& context,
+                                       const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
   // A level of detail of a mipmapped array, which has the memory.
   Array(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const texture::Image& image, bool is_level)
       : context_(context), descriptor_(descriptor), image_(image), is_level_(is_level) {}
@@ -36,9 +38,10 @@ class Array {
 class MipmappedArray {
  public:
   // As many levels as there are down to a single texel, if more are asked for.
-  static std::shared_ptr<MipmappedArray> create(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
-                                                unsigned levels);
-  MipmappedArray(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, const texture::Image& image);
+  static std::shared_ptr<MipmappedArray> create(MemoryServices& services, Context& context,
+                                                const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+  MipmappedArray(MemoryServices& services, Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                 const texture::Image& image);
 
   Context& context() const { return context_; }
   const CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
@@ -46,7 +49,7 @@ class MipmappedArray {
   CUarray level(unsigned level) const;  // throws CUDA_ERROR_INVALID_VALUE
 
  private:
-  friend void destroy_mipmapped_array(CUmipmappedArray handle);
+  friend void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
 
   Context& context_;
   const CUDA_ARRAY3D_DESCRIPTOR descriptor_;
@@ -55,7 +58,7 @@ class MipmappedArray {
 };
 
 // Wait for what is under way, which may use the memory. Throw CUDA_ERROR_INVALID_HANDLE.
-void destroy_array(CUarray handle);
-void destroy_mipmapped_array(CUmipmappedArray handle);
+void destroy_array(MemoryServices& services, CUarray handle);
+void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
 
 }  // namespace softgpu::runtime

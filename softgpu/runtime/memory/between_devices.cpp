@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -11,9 +11,9 @@ namespace {
 
 // The context whose work may use the memory: that it was allocated in, or for stream-ordered memory the one that its
 // device's work is usually in. Null when there is none.
-std::shared_ptr<Context> context_of(const memory::Allocation& allocation) {
+std::shared_ptr<Context> context_of(const WorkServices& work, const memory::Allocation& allocation) {
   std::shared_ptr<Context> found;
-  for (const auto& context : Driver::get().handles().contexts.all()) {
+  for (const auto& context : work.contexts.all()) {
     const bool is_home = allocation.context != 0
                              ? context->id() == allocation.context
                              : context->primary() && context->device().ordinal() == allocation.device;
@@ -22,23 +22,23 @@ std::shared_ptr<Context> context_of(const memory::Allocation& allocation) {
   return found;
 }
 
-void add_other(OtherDevices& others, const void* pointer, const Stream& stream) {
-  const auto extent = Driver::get().allocations().extent(pointer);
+void add_other(const MemoryServices& services, OtherDevices& others, const void* pointer, const Stream& stream) {
+  const auto extent = services.allocations.extent(pointer);
   const int own = stream.context().device().ordinal();
   if (!extent || extent->kind != memory::Kind::device || extent->device == own) return;
-  const auto allocation = Driver::get().allocations().find(pointer);
-  auto context = allocation ? context_of(*allocation) : nullptr;
+  const auto allocation = services.allocations.find(pointer);
+  auto context = allocation ? context_of(services.work, *allocation) : nullptr;
   if (context != nullptr && std::find(others.begin(), others.end(), context) == others.end())
     others.push_back(std::move(context));
 }
 
 }  // namespace
 
-OtherDevices wait_for_other_devices(Stream& stream, const Copy& copy) {
+OtherDevices wait_for_other_devices(const MemoryServices& services, Stream& stream, const Copy& copy) {
   OtherDevices others;
   if (stream.kind() != StreamKind::legacy) return others;
-  add_other(others, copy.target, stream);
-  add_other(others, copy.source, stream);
+  add_other(services, others, copy.target, stream);
+  add_other(services, others, copy.source, stream);
   OpRef before;
   for (const auto& other : others) {
     OpRef marker(new MarkerOp);

@@ -15,14 +15,14 @@ using OtherDevices = std::vector<std::shared_ptr<Context>>;
 
 // What the stream is given next comes after the work of the other devices that have a part in the copy; returns those.
 // None for streams that are not the NULL stream, and where only the stream's own device has a part.
-OtherDevices wait_for_other_devices(Stream& stream, const Copy& copy);
+OtherDevices wait_for_other_devices(const MemoryServices& services, Stream& stream, const Copy& copy);
 // What the others are given next comes after what the stream has been given.
 void make_other_devices_wait(const OtherDevices& others, const Stream& stream);
 
 // Enqueues a copy in order with all devices that have a part in it.
 template <typename Enqueue>
-void between_devices(Stream& stream, const Copy& copy, Enqueue&& enqueue) {
-  const OtherDevices others = wait_for_other_devices(stream, copy);
+void between_devices(const MemoryServices& services, Stream& stream, const Copy& copy, Enqueue&& enqueue) {
+  const OtherDevices others = wait_for_other_devices(services, stream, copy);
   enqueue();
   make_other_devices_wait(others, stream);
 }

@@ -5,10 +5,10 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/location.hpp"
 #include "softgpu/runtime/base/sizes.hpp"
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/between_devices.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/stream_work.hpp"
 
 namespace softgpu::runtime {
@@ -25,8 +25,8 @@ enum class Residence { pageable, pinned, device };
 // Stream-ordered memory of another device is out of reach unless its pool says otherwise; that of the host has no
 // address on the device until then. Memory of cuMemAlloc is never out of reach: the driver copies it by way of the
 // host.
-void require_access(const std::byte* pointer, const Device& device) {
-  const auto found = Driver::get().allocations().find(pointer);
+void require_access(const MemoryServices& services, const std::byte* pointer, const Device& device) {
+  const auto found = services.allocations.find(pointer);
   if (!found || found->pool == nullptr) return;
   const CUmemLocation location = location_of_device(device.ordinal());
   require(static_cast<MemoryPool&>(*found->pool).access(location) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
@@ -34,13 +34,13 @@ void require_access(const std::byte* pointer, const Device& device) {
 }
 
 // Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
-Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::Access needed, const Device& device) {
-  Driver& driver = Driver::get();
+Residence check(const MemoryServices& services, const std::byte* pointer, std::size_t bytes, Side side,
+                memory::Access needed, const Device& device) {
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
   checked_sum(reinterpret_cast<std::uintptr_t>(pointer), bytes);
-  const auto extent = driver.allocations().extent(pointer);
+  const auto extent = services.allocations.extent(pointer);
   if (!extent) {
-    require(side == Side::any && !driver.address_space().contains(pointer), CUDA_ERROR_INVALID_VALUE,
+    require(side == Side::any && !services.space.contains(pointer), CUDA_ERROR_INVALID_VALUE,
             "the pointer does not point to device memory");
     return Residence::pageable;
   }
@@ -49,7 +49,7 @@ Residence check(const std::byte* pointer, std::size_t bytes, Side side, memory::
   using memory::Kind;
   const bool is_elsewhere = extent->kind == Kind::device ? extent->device != device.ordinal()
                                                          : extent->kind == Kind::host && side == Side::device;
-  if (extent->pooled && is_elsewhere) require_access(pointer, device);
+  if (extent->pooled && is_elsewhere) require_access(services, pointer, device);
   return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
 }
 
@@ -57,12 +57,12 @@ struct Residences {
   Residence target, source;
 };
 
-Residences check(const Copy& copy, const Device& device) {
+Residences check(const MemoryServices& services, const Copy& copy, const Device& device) {
   require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
           CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
-  return {check(copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
+  return {check(services, copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
                 copy.target_side, memory::Access::read_write, device),
-          check(copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
+          check(services, copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
                 copy.source_side, memory::Access::read, device)};
 }
 
@@ -110,19 +110,18 @@ void perform(const Fill& fill) {
 
 }  // namespace
 
-void copy(Stream& stream, const Copy& copy) {
+void copy(const MemoryServices& services, Stream& stream, const Copy& copy) {
   if (copy.bytes() == 0) return;
-  check(copy, stream.context().device());
-  between_devices(stream, copy, [&] { work_in_turn(stream, [&] { perform(copy); }); });
+  check(services, copy, stream.context().device());
+  between_devices(services, stream, copy, [&] { work_in_turn(stream, [&] { perform(copy); }); });
 }
 
-void copy_async(Stream& stream, const Copy& request) {
+void copy_async(const MemoryServices& services, Stream& stream, const Copy& request) {
   if (request.bytes() == 0) return;
-  const auto [target, source] = check(request, stream.context().device());
-  if (stream.is_captured()) return capture_work(stream, CopyWork{stream.context().shared_from_this(), request, {}});
+  const auto [target, source] = check(services, request, stream.context().device());
   const bool between_hosts = target != Residence::device && source != Residence::device;
   const bool target_is_pageable = target == Residence::pageable, source_is_pageable = source == Residence::pageable;
-  between_devices(stream, request, [&] {
+  between_devices(services, stream, request, [&] {
     if (target_is_pageable || (between_hosts && source_is_pageable))
       work_in_turn(stream, [&] { perform(request); });
     else if (!source_is_pageable)
@@ -134,10 +133,11 @@ void copy_async(Stream& stream, const Copy& request) {
   });
 }
 
-void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed) {
+void copy_batch(const MemoryServices& services, Stream& stream, std::span<const BatchedCopy> batch,
+                std::size_t* failed) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (failed != nullptr) *failed = i;
-    if (batch[i].copy.bytes() != 0) check(batch[i].copy, stream.context().device());
+    if (batch[i].copy.bytes() != 0) check(services, batch[i].copy, stream.context().device());
   }
   std::vector<Copy> copies;
   std::vector<Staged> staged;
@@ -155,10 +155,11 @@ void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t*
 
 // Memory that a graph uses may be gone by the time it is launched, which must not take the program with it.
 template <typename Request>
-OpRef make_checked_op(const OpPlace& place, const Request& request, void (*check)(const Request&, const Context&)) {
-  return make_work_op(place, request.bytes(), [request, check, context = place.context] {
+OpRef make_checked_op(const MemoryServices& services, const OpPlace& place, const Request& request,
+                      void (*check)(const MemoryServices&, const Request&, const Context&)) {
+  return make_work_op(place, request.bytes(), [&services, request, check, context = place.context] {
     try {
-      check(request, *context);
+      check(services, request, *context);
     } catch (const Failure&) {
       return context->record_outcome(exec::Outcome::illegal_address);
     }
@@ -166,28 +167,31 @@ OpRef make_checked_op(const OpPlace& place, const Request& request, void (*check
   });
 }
 
-OpRef make_op(const OpPlace& place, const Copy& copy) { return make_checked_op(place, copy, check_copy); }
-OpRef make_op(const OpPlace& place, const Fill& fill) { return make_checked_op(place, fill, check_fill); }
-
-void check_copy(const Copy& copy, const Context& context) {
-  if (copy.bytes() != 0) check(copy, context.device());
+OpRef make_op(const MemoryServices& services, const OpPlace& place, const Copy& copy) {
+  return make_checked_op(services, place, copy, check_copy);
+}
+OpRef make_op(const MemoryServices& services, const OpPlace& place, const Fill& fill) {
+  return make_checked_op(services, place, fill, check_fill);
 }
 
-void check_fill(const Fill& fill, const Context& context) {
+void check_copy(const MemoryServices& services, const Copy& copy, const Context& context) {
+  if (copy.bytes() != 0) check(services, copy, context.device());
+}
+
+void check_fill(const MemoryServices& services, const Fill& fill, const Context& context) {
   if (fill.bytes() == 0) return;
   require(reinterpret_cast<std::uintptr_t>(fill.target) % fill.element_bytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the element's size");
   const std::size_t row = checked_product(fill.width, fill.element_bytes);
   require(fill.height == 1 || (fill.pitch >= row && fill.pitch % fill.element_bytes == 0), CUDA_ERROR_INVALID_VALUE,
           "the pitch is too small or not a multiple of the element's size");
-  check(fill.target, span(row, fill.height, 1, fill.pitch, 0), Side::device, memory::Access::read_write,
+  check(services, fill.target, span(row, fill.height, 1, fill.pitch, 0), Side::device, memory::Access::read_write,
         context.device());
 }
 
-void fill_async(Stream& stream, const Fill& fill) {
+void fill_async(const MemoryServices& services, Stream& stream, const Fill& fill) {
   if (fill.bytes() == 0) return;
-  check_fill(fill, stream.context());
-  if (stream.is_captured()) return capture_work(stream, FillWork{stream.context().shared_from_this(), fill});
+  check_fill(services, fill, stream.context());
   enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
 }
 

@@ -1,28 +1,29 @@
 #include "softgpu/runtime/memory/current_pools.hpp"
 
 #include "softgpu/runtime/base/location.hpp"
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/memory/create_pool.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
 constexpr CUmemAllocationType kPinned = CU_MEM_ALLOCATION_TYPE_PINNED;
 
-std::shared_ptr<MemoryPool> make_default(const CUmemLocation& location, CUmemAllocationType type) {
+}  // namespace
+
+std::shared_ptr<MemoryPool> CurrentPools::make_default(const CUmemLocation& location, CUmemAllocationType type) {
   CUmemPoolProps properties{};
   properties.allocType = type;
   properties.location = location;
-  auto pool = create_pool(properties);
+  auto pool = create_pool(services_, properties);
   pool->mark_default();
-  pool->set_handle(Driver::get().handles().pools.add(pool));
+  pool->set_handle(services_.pools.add(pool));
   return pool;
 }
 
-}  // namespace
-
 CurrentPools::Pools& CurrentPools::pools_of(const CUmemLocation& location, CUmemAllocationType type) {
-  const CUmemLocation place = pool_location(location, type);
+  const CUmemLocation place = pool_location(location, type, services_.devices);
   Pools& pools = pools_[{type, place.type, place.id}];
   if (pools.by_default == nullptr) pools.by_default = pools.current = make_default(place, type);
   return pools;
@@ -40,8 +41,8 @@ std::shared_ptr<MemoryPool> CurrentPools::current(const CUmemLocation& location,
 
 void CurrentPools::set_current(const CUmemLocation& location, CUmemAllocationType type,
                                std::shared_ptr<MemoryPool> pool) {
-  require(pool->type() == type && pool->location() == pool_location(location, type), CUDA_ERROR_INVALID_VALUE,
-          "the pool is of another location or type");
+  require(pool->type() == type && pool->location() == pool_location(location, type, services_.devices),
+          CUDA_ERROR_INVALID_VALUE, "the pool is of another location or type");
   require(pool->imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
   const std::scoped_lock lock(mutex_);
   pools_of(location, type).current = std::move(pool);

@@ -11,10 +11,13 @@
 namespace softgpu::runtime {
 
 class MemoryPool;
+struct MemoryServices;
 
 // Thread-safe. Default pools are made when they are first asked for, and stay.
 class CurrentPools {
  public:
+  explicit CurrentPools(MemoryServices& services) : services_(services) {}
+
   // All throw CUDA_ERROR_INVALID_VALUE or CUDA_ERROR_INVALID_DEVICE where there can be no pool.
   std::shared_ptr<MemoryPool> default_of(const CUmemLocation& location, CUmemAllocationType type);
   std::shared_ptr<MemoryPool> current(const CUmemLocation& location, CUmemAllocationType type);
@@ -33,8 +36,10 @@ class CurrentPools {
   };
   using Key = std::tuple<CUmemAllocationType, CUmemLocationType, int>;
 
+  std::shared_ptr<MemoryPool> make_default(const CUmemLocation& location, CUmemAllocationType type);
   Pools& pools_of(const CUmemLocation& location, CUmemAllocationType type);
 
+  MemoryServices& services_;
   std::mutex mutex_;
   std::map<Key, Pools> pools_;
 };

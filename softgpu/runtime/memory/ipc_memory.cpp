@@ -9,8 +9,8 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/ipc_handle.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -63,14 +63,14 @@ void copy_content(const std::byte* base, std::size_t bytes, const SharedMemory& 
   }
 }
 
-std::shared_ptr<SharedMemory> make_file(const Allocation& allocation) {
+std::shared_ptr<SharedMemory> make_file(memory::AddressSpace& space, const Allocation& allocation) {
   const std::size_t bytes = memory::round_up(allocation.size, memory::kPageBytes);
   auto file = SharedMemory::create(kPurpose, bytes, MemoryProperties{allocation.device, allocation.size});
   const exec::PausedWrites paused(allocation.base, bytes);
   try {
     copy_content(allocation.base, bytes, *file);
     file->map_at(allocation.base, 0, bytes, memory::Access::read_write);
-    Driver::get().address_space().note_file(allocation.base);
+    space.note_file(allocation.base);
   } catch (...) {
     memory::protect(allocation.base, bytes, memory::Access::read_write);
     throw;
@@ -78,16 +78,15 @@ std::shared_ptr<SharedMemory> make_file(const Allocation& allocation) {
   return file;
 }
 
-CUdeviceptr map_opened(Context& context, std::shared_ptr<SharedMemory> file) {
-  Driver& driver = Driver::get();
+CUdeviceptr map_opened(MemoryServices& services, Context& context, std::shared_ptr<SharedMemory> file) {
   const auto properties = file->properties<MemoryProperties>();
   require(properties.bytes != 0 && memory::round_up(properties.bytes, memory::kPageBytes) == file->bytes(),
           CUDA_ERROR_INVALID_VALUE, "not a size that memory can have");
-  driver.device(properties.device);  // this process has it, too
-  std::byte* base = driver.address_space().claim(properties.bytes);
+  services.devices.at(properties.device);  // this process has it, too
+  std::byte* base = services.space.claim(properties.bytes);
   try {
     file->map_at(base, 0, file->bytes(), memory::Access::read_write);
-    driver.allocations().insert({.base = base,
+    services.allocations.insert({.base = base,
                                  .size = properties.bytes,
                                  .kind = memory::Kind::device,
                                  .device = properties.device,
@@ -95,7 +94,7 @@ CUdeviceptr map_opened(Context& context, std::shared_ptr<SharedMemory> file) {
                                  .freed_by = memory::FreedBy::closing,
                                  .backing = std::make_shared<OpenedMemory>(std::move(file))});
   } catch (...) {
-    driver.address_space().unclaim(base, properties.bytes);
+    services.space.unclaim(base, properties.bytes);
     throw;
   }
   return to_device(base);
@@ -107,14 +106,14 @@ bool can_be_exported(const Allocation& allocation) {
   return allocation.kind == memory::Kind::device && allocation.freed_by == memory::FreedBy::freeing && !allocation.pool;
 }
 
-CUipcMemHandle export_memory(CUdeviceptr pointer) {
-  auto& allocations = Driver::get().allocations();
+CUipcMemHandle export_memory(MemoryServices& services, CUdeviceptr pointer) {
+  memory::AllocationTable& allocations = services.allocations;
   const std::scoped_lock lock(ipc_mutex());
   const auto found = allocations.find(to_pointer(pointer));
   require(found && can_be_exported(*found), CUDA_ERROR_INVALID_VALUE, "not memory of cuMemAlloc");
   auto file = std::dynamic_pointer_cast<SharedMemory>(found->backing);
   if (file == nullptr) {
-    file = make_file(*found);
+    file = make_file(services.space, *found);
     allocations.modify(found->base, [&](Allocation& entry) { entry.backing = file; });
   }
   CUipcMemHandle handle;
@@ -122,29 +121,28 @@ CUipcMemHandle export_memory(CUdeviceptr pointer) {
   return handle;
 }
 
-CUdeviceptr open_memory(Context& context, const CUipcMemHandle& handle) {
+CUdeviceptr open_memory(MemoryServices& services, Context& context, const CUipcMemHandle& handle) {
   const std::scoped_lock lock(ipc_mutex());
   auto file = open_ipc_handle(kPurpose, &handle);
-  const auto open_already = Driver::get().allocations().find_if([&](const Allocation& allocation) {
+  const auto open_already = services.allocations.find_if([&](const Allocation& allocation) {
     return allocation.freed_by == memory::FreedBy::closing && allocation.context == context.id() &&
            static_cast<const OpenedMemory&>(*allocation.backing).file->id() == file->id();
   });
-  if (!open_already) return map_opened(context, std::move(file));
+  if (!open_already) return map_opened(services, context, std::move(file));
   ++static_cast<OpenedMemory&>(*open_already->backing).uses;
   return to_device(open_already->base);
 }
 
-void close_memory(CUdeviceptr pointer) {
-  Driver& driver = Driver::get();
+void close_memory(MemoryServices& services, CUdeviceptr pointer) {
   std::unique_lock lock(ipc_mutex());
-  const auto found = driver.allocations().find_base(to_pointer(pointer));
+  const auto found = services.allocations.find_base(to_pointer(pointer));
   require(found && found->freed_by == memory::FreedBy::closing, CUDA_ERROR_INVALID_VALUE,
           "the pointer is not the start of memory that was opened");
   if (--static_cast<OpenedMemory&>(*found->backing).uses != 0) return;
-  const auto closed = driver.allocations().erase(found->base);
+  const auto closed = services.allocations.erase(found->base);
   lock.unlock();
-  for (const auto& context : driver.handles().contexts.all()) context->wait_idle();
-  if (closed) release(*closed);
+  services.work.wait_for_all_contexts();
+  if (closed) release(services, *closed);
 }
 
 }  // namespace softgpu::runtime

@@ -6,23 +6,20 @@
 
 #include "softgpu/memory/pages.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/stream_work.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
-ManagedPages& pages() { return Driver::get().managed_pages(); }
-
 enum class Owner { allocation, pool, program };
 
 // Whose memory it is: managed, by itself or from a pool, or the program's own.
-Owner check(MemoryRange range) {
-  Driver& driver = Driver::get();
+Owner check(const MemoryServices& services, MemoryRange range) {
   require(range.first != 0 && range.bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
-  const auto extent = driver.allocations().extent(to_pointer(range.first));
+  const auto extent = services.allocations.extent(to_pointer(range.first));
   if (!extent) {
-    require(!driver.address_space().contains(to_pointer(range.first)), CUDA_ERROR_INVALID_VALUE,
-            "the range is not allocated");
+    require(!services.space.contains(to_pointer(range.first)), CUDA_ERROR_INVALID_VALUE, "the range is not allocated");
     return Owner::program;
   }
   require(extent->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
@@ -60,10 +57,10 @@ constexpr std::array kAdvice = {
 };
 
 // What holds for all pages of a range; where they differ, nothing.
-PageAdvice common_advice(MemoryRange range) {
+PageAdvice common_advice(const ManagedPages& pages, MemoryRange range) {
   PageAdvice common;
   bool first = true;
-  pages().visit(to_pointer(range.first), range.bytes, [&](const PageAdvice& page) {
+  pages.visit(to_pointer(range.first), range.bytes, [&](const PageAdvice& page) {
     if (std::exchange(first, false)) {
       common = page;
       return;
@@ -118,12 +115,12 @@ constexpr std::array kRangeAttributes = {
 };
 
 // Advice that is for no place in particular takes every kind of location, whether there is such a place or not.
-CUmemLocation advised_location(const CUmemLocation& location, Where where) {
+CUmemLocation advised_location(const Devices& devices, const CUmemLocation& location, Where where) {
   const bool is_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   if (where == Where::any && (is_device || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) return location;
-  require(!is_device || (location.id >= 0 && location.id < Driver::get().device_count()), CUDA_ERROR_INVALID_VALUE,
+  require(!is_device || (location.id >= 0 && location.id < devices.count()), CUDA_ERROR_INVALID_VALUE,
           "no such device for advice");
-  const CUmemLocation checked = checked_location(location);
+  const CUmemLocation checked = checked_location(location, devices);
   require(where != Where::processor || checked.type != CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_INVALID_VALUE,
           "memory is accessed by a device or by the host, not by a node of it");
   return checked;
@@ -131,21 +128,23 @@ CUmemLocation advised_location(const CUmemLocation& location, Where where) {
 
 }  // namespace
 
-void advise(MemoryRange range, CUmem_advise advice, const CUmemLocation& location) {
+void advise(MemoryServices& services, MemoryRange range, CUmem_advise advice, const CUmemLocation& location) {
   const auto* row = std::find_if(kAdvice.begin(), kAdvice.end(), [&](const Advice& a) { return a.which == advice; });
   require(row != kAdvice.end(), CUDA_ERROR_INVALID_VALUE, "no such advice");
-  const CUmemLocation checked = advised_location(location, row->where);
-  const Owner owner = check(range);
+  const CUmemLocation checked = advised_location(services.devices, location, row->where);
+  const Owner owner = check(services, range);
   if (owner == Owner::program) return;
   // As NVIDIA's driver 580 does: a pool's memory is where its properties say.
   require(owner != Owner::pool, CUDA_ERROR_NOT_SUPPORTED, "memory of a managed pool takes no advice");
-  pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { row->apply(page, checked); });
+  services.managed_pages.update(to_pointer(range.first), range.bytes,
+                                [&](PageAdvice& page) { row->apply(page, checked); });
 }
 
-void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute attribute, MemoryRange range) {
+void get_range_attribute(const MemoryServices& services, void* data, std::size_t bytes, CUmem_range_attribute attribute,
+                         MemoryRange range) {
   require(data != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer for a result");
-  require(check(range) != Owner::program, CUDA_ERROR_INVALID_VALUE, "not managed memory");
-  const PageAdvice page = common_advice(range);
+  require(check(services, range) != Owner::program, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+  const PageAdvice page = common_advice(services.managed_pages, range);
   if (attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) return write_processors(page, data, bytes);
   for (const RangeAttribute& row : kRangeAttributes) {
     if (row.which != attribute) continue;
@@ -156,39 +155,40 @@ void get_range_attribute(void* data, std::size_t bytes, CUmem_range_attribute at
   throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a range of memory");
 }
 
-void prefetch(Stream& stream, std::span<const Prefetch> batch) {
+void prefetch(MemoryServices& services, Stream& stream, std::span<const Prefetch> batch) {
   for (const Prefetch& one : batch) {
     const MemoryRange range = one.range;
-    const CUmemLocation checked = checked_location(one.location);
-    const bool ours = check(range) != Owner::program;
+    const CUmemLocation checked = checked_location(one.location, services.devices);
+    const bool ours = check(services, range) != Owner::program;
     // What is reported is what was asked for last, wherever the stream is.
     if (ours)
-      pages().update(to_pointer(range.first), range.bytes, [&](PageAdvice& page) { page.last_prefetch = checked; });
+      services.managed_pages.update(to_pointer(range.first), range.bytes,
+                                    [&](PageAdvice& page) { page.last_prefetch = checked; });
     enqueue_work(stream, range.bytes, [range, ours] {
       if (ours) memory::populate_pages(to_pointer(range.first), range.bytes);
     });
   }
 }
 
-void discard(Stream& stream, std::span<const MemoryRange> batch) {
+void discard(const MemoryServices& services, Stream& stream, std::span<const MemoryRange> batch) {
   std::vector<MemoryRange> ours;
   for (const MemoryRange& range : batch)
-    if (check(range) != Owner::program) ours.push_back(range);
+    if (check(services, range) != Owner::program) ours.push_back(range);
   enqueue_work(stream, 0, [ours = std::move(ours)] {
     for (const MemoryRange& range : ours) memory::discard_pages(to_pointer(range.first), range.bytes);
   });
 }
 
-void attach(Stream& stream, MemoryRange range, unsigned flags) {
+void attach(const MemoryServices& services, Stream& stream, MemoryRange range, unsigned flags) {
   require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE,
           CUDA_ERROR_INVALID_VALUE, "memory is attached to all streams, to the host or to a single stream");
-  const auto found = Driver::get().allocations().find(to_pointer(range.first));
+  const auto found = services.allocations.find(to_pointer(range.first));
   if (found) {
     require(found->kind == memory::Kind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
     require(range.bytes == 0 || (to_pointer(range.first) == found->base && range.bytes == found->size),
             CUDA_ERROR_INVALID_VALUE, "managed memory is attached as a whole");
   } else {
-    check(range);
+    check(services, range);
   }
   const OpRef op(new MarkerOp);
   stream.enqueue(*op);

@@ -12,27 +12,28 @@
 
 namespace softgpu::runtime {
 
+struct MemoryServices;
 class Stream;
 
 inline std::byte* to_pointer(CUdeviceptr pointer) { return reinterpret_cast<std::byte*>(pointer); }
 inline CUdeviceptr to_device(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 // All throw CUDA_ERROR_OUT_OF_MEMORY; sizes of 0 are refused, except that of the host's memory, which is null then.
-CUdeviceptr allocate_device(Context& context, std::size_t bytes);
-CUdeviceptr allocate_managed(Context& context, std::size_t bytes, unsigned flags);
-void* allocate_host(Context& context, std::size_t bytes, unsigned flags);
+CUdeviceptr allocate_device(MemoryServices& services, Context& context, std::size_t bytes);
+CUdeviceptr allocate_managed(MemoryServices& services, Context& context, std::size_t bytes, unsigned flags);
+void* allocate_host(MemoryServices& services, Context& context, std::size_t bytes, unsigned flags);
 
 // Wait for what is under way, which may use the memory.
-void free_device(CUdeviceptr pointer);
-void free_host(void* pointer);
+void free_device(MemoryServices& services, CUdeviceptr pointer);
+void free_host(MemoryServices& services, void* pointer);
 // The memory of CUDA arrays, which programs know by handles only.
-std::byte* allocate_array(Context& context, std::size_t bytes);
-void free_array(std::byte* base);
+std::byte* allocate_array(MemoryServices& services, Context& context, std::size_t bytes);
+void free_array(MemoryServices& services, std::byte* base);
 // Gives the memory back at once; registered memory is the program's.
-void release(const memory::Allocation& allocation);
+void release(MemoryServices& services, const memory::Allocation& allocation);
 
-void register_host(Context& context, void* pointer, std::size_t bytes, unsigned flags);
-void unregister_host(void* pointer);
+void register_host(MemoryServices& services, Context& context, void* pointer, std::size_t bytes, unsigned flags);
+void unregister_host(MemoryServices& services, void* pointer);
 
 // Where a copy's or set's memory has to be.
 enum class Side { any, device };
@@ -49,9 +50,9 @@ struct Copy {
 };
 
 // Returns when it is done.
-void copy(Stream& stream, const Copy& copy);
+void copy(const MemoryServices& services, Stream& stream, const Copy& copy);
 // Returns at once, except as CUDA says: when pageable host memory would have to stay untouched until the copy's turn.
-void copy_async(Stream& stream, const Copy& copy);
+void copy_async(const MemoryServices& services, Stream& stream, const Copy& copy);
 
 // When a batched copy may read its source.
 enum class SourceAccess {
@@ -65,7 +66,8 @@ struct BatchedCopy {
 };
 // Checks all of them, then enqueues them as one; returns at once, whatever kind of memory it is. `failed`, unless null,
 // is the index of the copy that could not be.
-void copy_batch(Stream& stream, std::span<const BatchedCopy> batch, std::size_t* failed);
+void copy_batch(const MemoryServices& services, Stream& stream, std::span<const BatchedCopy> batch,
+                std::size_t* failed);
 
 // `width` elements of `element_bytes` (1, 2 or 4) in each of `height` rows.
 struct Fill {
@@ -76,12 +78,12 @@ struct Fill {
 
   std::size_t bytes() const { return checked_product(checked_product(width, height), element_bytes); }
 };
-void fill_async(Stream& stream, const Fill& fill);
+void fill_async(const MemoryServices& services, Stream& stream, const Fill& fill);
 
 // For nodes of graphs: throw what is wrong with a request, and make the Op that does it once.
-void check_copy(const Copy& copy, const Context& context);
-void check_fill(const Fill& fill, const Context& context);
-OpRef make_op(const OpPlace& place, const Copy& copy);
-OpRef make_op(const OpPlace& place, const Fill& fill);
+void check_copy(const MemoryServices& services, const Copy& copy, const Context& context);
+void check_fill(const MemoryServices& services, const Fill& fill, const Context& context);
+OpRef make_op(const MemoryServices& services, const OpPlace& place, const Copy& copy);
+OpRef make_op(const MemoryServices& services, const OpPlace& place, const Fill& fill);
 
 }  // namespace softgpu::runtime

@@ -6,10 +6,8 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/location.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
-#include "softgpu/runtime/memory/pool_sharing.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::runtime {
@@ -53,22 +51,25 @@ class StreamClient final : public memory::Pool::Client {
 
 class ReleaseOp final : public Op {
  public:
-  explicit ReleaseOp(memory::Allocation allocation) : allocation_(std::move(allocation)) {}
+  ReleaseOp(MemoryServices& services, memory::Allocation allocation)
+      : services_(services), allocation_(std::move(allocation)) {}
 
  protected:
   void run() override {
-    release(allocation_);
+    release(services_, allocation_);
     finish();
   }
 
  private:
+  MemoryServices& services_;
   const memory::Allocation allocation_;
 };
 
 }  // namespace
 
-MemoryPool::MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties)
+MemoryPool::MemoryPool(const Devices& devices, std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties)
     : Pool(heap, memory::round_up(properties.maxSize, memory::kHugePageBytes)),
+      devices_(devices),
       location_(properties.location),
       type_(properties.allocType),
       shared_heap_(std::dynamic_pointer_cast<memory::SharedHeap>(heap)),
@@ -125,7 +126,7 @@ void MemoryPool::check_access(const CUmemLocation& location, CUmemAccess_flags f
   require(location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE, "access is given to devices");
   require(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
           CUDA_ERROR_INVALID_VALUE, "access is none, or reading and writing");
-  Driver::get().device(location.id);
+  devices_.at(location.id);
   const bool own = location_.type == CU_MEM_LOCATION_TYPE_DEVICE && location_.id == location.id;
   require(!own || flags != CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE,
           "a device keeps access to its own pool");
@@ -141,39 +142,19 @@ CUmemAccess_flags MemoryPool::access(const CUmemLocation& location) const {
   const bool to_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   if (!to_device)
     return location.type == location_.type ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  Driver::get().device(location.id);
+  devices_.at(location.id);
   if (type_ == CU_MEM_ALLOCATION_TYPE_MANAGED || location == location_) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const std::scoped_lock lock(access_mutex_);
   const auto it = device_access_.find(location.id);
   return it != device_access_.end() ? it->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-namespace {
-
-CUdeviceptr allocate_in_graph(const MemoryPool& pool, std::size_t bytes, Stream& stream) {
-  CUmemPoolProps properties{};
-  properties.allocType = pool.type();
-  properties.location = pool.location();
-  auto allocation = Driver::get().graph_memory().reserve(properties, {}, bytes);
-  const CUdeviceptr address = allocation->address();
-  capture_work(stream, AllocateWork{std::move(allocation)});
-  return address;
-}
-
-void free_in_graph(CUdeviceptr pointer, Stream& stream) {
-  const auto capture = stream.capture();
-  capture_work(stream, make_free_work(pointer, *capture->graph()));
-}
-
-}  // namespace
-
-CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) {
+CUdeviceptr allocate_async(MemoryServices& services, MemoryPool& pool, std::size_t bytes, Stream& stream) {
   require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
-  if (stream.is_captured()) return allocate_in_graph(pool, bytes, stream);
   stream.require_uncaptured();
   bytes = std::max<std::size_t>(bytes, 1);
   StreamClient client(stream);
-  std::byte* base = with_reclaiming([&] { return pool.allocate(bytes, client); });
+  std::byte* base = with_reclaiming(services, [&] { return pool.allocate(bytes, client); });
   if (client.awaited()) {
     const OpRef join(new MarkerOp);
     stream.enqueue(*join, &*client.awaited());
@@ -186,17 +167,15 @@ CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream) 
                                 .handle_types = pool.handle_types()};
   if (pool.location().type == CU_MEM_LOCATION_TYPE_DEVICE) allocation.device = pool.location().id;
   if (allocation.kind == memory::Kind::managed)
-    Driver::get().managed_pages().update(
+    services.managed_pages.update(
         base, bytes, [&](PageAdvice& page) { page = {.preferred = pool.location(), .last_prefetch = {}}; });
-  Driver::get().allocations().insert(std::move(allocation));
+  services.allocations.insert(std::move(allocation));
   return reinterpret_cast<CUdeviceptr>(base);
 }
 
-void free_async(CUdeviceptr pointer, Stream& stream) {
-  if (stream.is_captured()) return free_in_graph(pointer, stream);
+void free_async(MemoryServices& services, CUdeviceptr pointer, Stream& stream) {
   stream.require_uncaptured();
-  if (Driver::get().graph_memory().free(pointer, &stream)) return;
-  auto& allocations = Driver::get().allocations();
+  memory::AllocationTable& allocations = services.allocations;
   std::optional<memory::Allocation> allocation = allocations.find_base(to_pointer(pointer));
   require(
       allocation && allocation->kind != memory::Kind::registered && allocation->freed_by == memory::FreedBy::freeing,
@@ -208,39 +187,19 @@ void free_async(CUdeviceptr pointer, Stream& stream) {
     const std::uint64_t position = stream.enqueue(*op);
     pool->place(ticket, position, &*op);
   } else {
-    const OpRef op(new ReleaseOp(*std::move(allocation)));
+    const OpRef op(new ReleaseOp(services, *std::move(allocation)));
     stream.enqueue(*op);
   }
 }
 
-void trim_pools() {
+void trim_pools(const MemoryServices& services) {
   if (!freed_since_trim.load(std::memory_order_acquire) || !freed_since_trim.exchange(false)) return;
-  for (const auto& pool : Driver::get().handles().pools.all()) pool->trim_to_threshold();
+  for (const auto& pool : services.pools.all()) pool->trim_to_threshold();
 }
 
-void reclaim_pool_memory() {
-  Driver& driver = Driver::get();
-  for (const auto& pool : driver.handles().pools.all()) pool->trim(0);
-  for (int device = 0; device < driver.device_count(); ++device) driver.graph_memory().trim(device);
-}
-
-std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties) {
-  CUmemPoolProps checked = properties;
-  checked.location = pool_location(properties.location, properties.allocType);
-  Driver& driver = Driver::get();
-  const bool on_device =
-      checked.allocType == CU_MEM_ALLOCATION_TYPE_PINNED && checked.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  const auto& heap = on_device ? driver.device(checked.location.id).heap() : driver.host_heap();
-  return std::make_shared<MemoryPool>(shareable_heap(heap, checked), checked);
-}
-
-CUmemLocation pool_location(const CUmemLocation& location, CUmemAllocationType type) {
-  require(type == CU_MEM_ALLOCATION_TYPE_PINNED || type == CU_MEM_ALLOCATION_TYPE_MANAGED, CUDA_ERROR_INVALID_VALUE,
-          "no such type of allocation");
-  if (location.type == CU_MEM_LOCATION_TYPE_NONE && type == CU_MEM_ALLOCATION_TYPE_MANAGED) return {};
-  require(location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CUDA_ERROR_INVALID_VALUE,
-          "a pool is on a certain node of host memory, or on none");
-  return checked_location(location);
+void reclaim_memory(const MemoryServices& services) {
+  for (const auto& pool : services.pools.all()) pool->trim(0);
+  for (const auto& reclaim : services.reclaimers) reclaim();
 }
 
 }  // namespace softgpu::runtime

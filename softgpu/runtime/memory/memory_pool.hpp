@@ -14,11 +14,13 @@
 
 namespace softgpu::runtime {
 
+class Devices;
+struct MemoryServices;
 class Stream;
 
 class MemoryPool final : public memory::Pool, public std::enable_shared_from_this<MemoryPool> {
  public:
-  MemoryPool(std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties);
+  MemoryPool(const Devices& devices, std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties);
 
   CUmemLocation location() const { return location_; }
   CUmemAllocationType type() const { return type_; }
@@ -46,6 +48,7 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
  private:
   void check_access(const CUmemLocation& location, CUmemAccess_flags flags) const;
 
+  const Devices& devices_;  // that may be given access
   const CUmemLocation location_;
   const CUmemAllocationType type_;
   const std::shared_ptr<memory::SharedHeap> shared_heap_;
@@ -56,30 +59,25 @@ class MemoryPool final : public memory::Pool, public std::enable_shared_from_thi
   std::map<int, CUmemAccess_flags> device_access_;  // of devices other than its own
 };
 
+// Both are for streams that are not captured, and for memory that is not a graph's (graphs/submit.hpp).
 // Stream-ordered allocation: usable in `stream` from here on. No bytes at all get an address, too.
-CUdeviceptr allocate_async(MemoryPool& pool, std::size_t bytes, Stream& stream);
+CUdeviceptr allocate_async(MemoryServices& services, MemoryPool& pool, std::size_t bytes, Stream& stream);
 // Frees stream-ordered memory and also that of cuMemAlloc when `stream` gets there.
-void free_async(CUdeviceptr pointer, Stream& stream);
+void free_async(MemoryServices& services, CUdeviceptr pointer, Stream& stream);
 // After a host thread has synchronised: what was freed before is free for all, and goes back above the thresholds.
-void trim_pools();
-// Gives back what no pool needs, for somebody who needs it more.
-void reclaim_pool_memory();
+void trim_pools(const MemoryServices& services);
+// Gives back what no pool and no graph needs, for somebody who needs it more.
+void reclaim_memory(const MemoryServices& services);
 
 // Calls allocate(); when there is no memory, once more after taking back what pools hold but don't use.
 template <typename Allocate>
-auto with_reclaiming(Allocate&& allocate) {
+auto with_reclaiming(const MemoryServices& services, Allocate&& allocate) {
   try {
     return allocate();
   } catch (const memory::OutOfMemory&) {
-    reclaim_pool_memory();
+    reclaim_memory(services);
     return allocate();
   }
 }
-
-// Where a pool can be: checked_location(), but no node without a number; for managed memory also nowhere in particular.
-CUmemLocation pool_location(const CUmemLocation& location, CUmemAllocationType type);
-
-// Checks cuMemPoolCreate's properties and makes the pool.
-std::shared_ptr<MemoryPool> create_pool(const CUmemPoolProps& properties);
 
 }  // namespace softgpu::runtime

@@ -5,8 +5,8 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/location.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -40,10 +40,10 @@ Registry& registry() {
   return instance;
 }
 
-void check(const CUmemAllocationProp& properties) {
+void check(const Devices& devices, const CUmemAllocationProp& properties) {
   require(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE, "no such type of allocation");
   switch (properties.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: Driver::get().device(properties.location.id); break;
+    case CU_MEM_LOCATION_TYPE_DEVICE: devices.at(properties.location.id); break;
     case CU_MEM_LOCATION_TYPE_HOST:
       require(properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_INVALID_VALUE,
               "memory on the host can be shared where its NUMA node is given");
@@ -68,36 +68,32 @@ CUmemAllocationProp as_made(CUmemAllocationProp properties) {
   return properties;
 }
 
-const std::shared_ptr<memory::Heap>& heap_of(const CUmemLocation& location) {
-  Driver& driver = Driver::get();
-  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? driver.device(location.id).heap() : driver.host_heap();
-}
-
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(std::shared_ptr<SharedMemory> file, std::shared_ptr<memory::Heap> heap)
-    : file_(std::move(file)), heap_(std::move(heap)) {}
+PhysicalMemory::PhysicalMemory(Handles& handles, std::shared_ptr<SharedMemory> file, std::shared_ptr<memory::Heap> heap)
+    : handles_(handles), file_(std::move(file)), heap_(std::move(heap)) {}
 
 PhysicalMemory::~PhysicalMemory() {
-  if (handle_ != nullptr) Driver::get().handles().physical_memory.discard(handle_);
+  if (handle_ != nullptr) handles_.discard(handle_);
   if (heap_ != nullptr) heap_->refund(bytes());
   registry().remove(file_->id());
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::make(std::shared_ptr<SharedMemory> file,
+std::shared_ptr<PhysicalMemory> PhysicalMemory::make(Handles& handles, std::shared_ptr<SharedMemory> file,
                                                      std::shared_ptr<memory::Heap> heap) {
-  std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(std::move(file), std::move(heap)));
-  made->handle_ = Driver::get().handles().physical_memory.add(made);
+  std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(handles, std::move(file), std::move(heap)));
+  made->handle_ = handles.add(made);
   registry().add(made->file_->id(), made);
   return made;
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::create(std::size_t bytes, const CUmemAllocationProp& properties) {
-  check(properties);
+std::shared_ptr<PhysicalMemory> PhysicalMemory::create(MemoryServices& services, std::size_t bytes,
+                                                       const CUmemAllocationProp& properties) {
+  check(services.devices, properties);
   require(bytes != 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
           "the size is not a multiple of the granularity");
-  const auto& heap = heap_of(properties.location);
-  with_reclaiming([&] { heap->charge(bytes); });
+  const auto& heap = services.heap_of(properties.location);
+  with_reclaiming(services, [&] { heap->charge(bytes); });
   std::shared_ptr<SharedMemory> file;
   try {
     file = SharedMemory::create(SharedMemory::Purpose::physical_memory, bytes, as_made(properties));
@@ -105,10 +101,11 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::create(std::size_t bytes, const 
     heap->refund(bytes);
     throw;
   }
-  return make(std::move(file), heap);
+  return make(services.physical_memory, std::move(file), heap);
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::import(int descriptor, CUmemAllocationHandleType type) {
+std::shared_ptr<PhysicalMemory> PhysicalMemory::import(MemoryServices& services, int descriptor,
+                                                       CUmemAllocationHandleType type) {
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE,
           "memory is shared by file descriptor");
   auto file = SharedMemory::open(SharedMemory::Purpose::physical_memory, memory::Descriptor::duplicate(descriptor));
@@ -117,14 +114,15 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::import(int descriptor, CUmemAllo
     known->retain();
     return known;
   }
-  check(file->properties<CUmemAllocationProp>());
+  check(services.devices, file->properties<CUmemAllocationProp>());
   require(file->bytes() != 0 && file->bytes() % kGranularity == 0, CUDA_ERROR_INVALID_VALUE,
           "not a size that memory can have");
-  return make(std::move(file), nullptr);
+  return make(services.physical_memory, std::move(file), nullptr);
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::find(CUmemGenericAllocationHandle handle) {
-  return Driver::get().handles().physical_memory.find(reinterpret_cast<PhysicalHandle>(handle));
+std::shared_ptr<PhysicalMemory> PhysicalMemory::find(const MemoryServices& services,
+                                                     CUmemGenericAllocationHandle handle) {
+  return services.physical_memory.find(reinterpret_cast<PhysicalHandle>(handle));
 }
 
 CUmemAllocationProp PhysicalMemory::properties() const {
@@ -139,14 +137,14 @@ CUmemGenericAllocationHandle PhysicalMemory::handle() const {
 
 void PhysicalMemory::retain() {
   const std::scoped_lock lock(mutex_);
-  if (references_++ == 0) Driver::get().handles().physical_memory.replace(handle_, shared_from_this());
+  if (references_++ == 0) handles_.replace(handle_, shared_from_this());
 }
 
 void PhysicalMemory::release() {
   const auto keep = shared_from_this();
   const std::scoped_lock lock(mutex_);
   require(references_ != 0, CUDA_ERROR_INVALID_VALUE, "the handle is released already");
-  if (--references_ == 0) Driver::get().handles().physical_memory.replace(handle_, nullptr);
+  if (--references_ == 0) handles_.replace(handle_, nullptr);
 }
 
 int PhysicalMemory::share(CUmemAllocationHandleType type) const {

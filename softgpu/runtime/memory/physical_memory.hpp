@@ -8,10 +8,11 @@
 
 #include "softgpu/memory/heap.hpp"
 #include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/runtime/base/handles.hpp"
 
 namespace softgpu::runtime {
 
-// What CUmemGenericAllocationHandle, a number, is to the table of handles.
+struct MemoryServices;
 using PhysicalHandle = struct PhysicalHandle_st*;
 
 // A file, so that it can be mapped several times and in several processes. Lives while the program holds its handle, or
@@ -20,12 +21,14 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
  public:
   // Of this process, counted as the location's memory; with one reference to its handle. Throws what cuMemCreate
   // returns for a size or properties that can't be had.
-  static std::shared_ptr<PhysicalMemory> create(std::size_t bytes, const CUmemAllocationProp& properties);
+  static std::shared_ptr<PhysicalMemory> create(MemoryServices& services, std::size_t bytes,
+                                                const CUmemAllocationProp& properties);
   // That of a descriptor that share() made, here or in another process; with one more reference to its handle. Leaves
   // the descriptor open.
-  static std::shared_ptr<PhysicalMemory> import(int descriptor, CUmemAllocationHandleType type);
+  static std::shared_ptr<PhysicalMemory> import(MemoryServices& services, int descriptor,
+                                                CUmemAllocationHandleType type);
   // Null for what is not, or no longer, a handle.
-  static std::shared_ptr<PhysicalMemory> find(CUmemGenericAllocationHandle handle);
+  static std::shared_ptr<PhysicalMemory> find(const MemoryServices& services, CUmemGenericAllocationHandle handle);
   ~PhysicalMemory();
 
   // Sizes and addresses are multiples of it, whatever the memory is like.
@@ -46,10 +49,12 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
   int share(CUmemAllocationHandleType type) const;
 
  private:
-  PhysicalMemory(std::shared_ptr<memory::SharedMemory> file, std::shared_ptr<memory::Heap> heap);
-  static std::shared_ptr<PhysicalMemory> make(std::shared_ptr<memory::SharedMemory> file,
+  using Handles = HandleTable<PhysicalHandle, PhysicalMemory>;
+  PhysicalMemory(Handles& handles, std::shared_ptr<memory::SharedMemory> file, std::shared_ptr<memory::Heap> heap);
+  static std::shared_ptr<PhysicalMemory> make(Handles& handles, std::shared_ptr<memory::SharedMemory> file,
                                               std::shared_ptr<memory::Heap> heap);
 
+  Handles& handles_;
   const std::shared_ptr<memory::SharedMemory> file_;
   const std::shared_ptr<memory::Heap> heap_;  // that counts it; null: another process does
   PhysicalHandle handle_ = nullptr;

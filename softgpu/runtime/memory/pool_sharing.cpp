@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -39,11 +39,12 @@ void require_file_descriptor(CUmemAllocationHandleType type) {
 }
 
 // The export of an allocation, made when it is asked for the first time.
-std::shared_ptr<memory::SharedHeap::Export> export_of(const memory::Allocation& allocation, memory::SharedHeap& heap) {
+std::shared_ptr<memory::SharedHeap::Export> export_of(memory::AllocationTable& allocations,
+                                                      const memory::Allocation& allocation, memory::SharedHeap& heap) {
   using Export = memory::SharedHeap::Export;
   if (auto before = std::dynamic_pointer_cast<Export>(allocation.backing)) return before;
   std::shared_ptr<Export> exported = heap.export_range(allocation.base, allocation.size);
-  const bool there = Driver::get().allocations().modify(allocation.base, [&](memory::Allocation& entry) {
+  const bool there = allocations.modify(allocation.base, [&](memory::Allocation& entry) {
     if (entry.backing == nullptr)
       entry.backing = exported;
     else
@@ -75,9 +76,8 @@ int export_pool(const MemoryPool& pool, CUmemAllocationHandleType type) {
   return descriptor.release();
 }
 
-std::shared_ptr<MemoryPool> import_pool(int descriptor, CUmemAllocationHandleType type) {
+std::shared_ptr<MemoryPool> import_pool(MemoryServices& services, int descriptor, CUmemAllocationHandleType type) {
   require_file_descriptor(type);
-  Driver& driver = Driver::get();
   auto file = SharedMemory::open(SharedMemory::Purpose::pool, memory::Descriptor::duplicate(descriptor));
   require(file != nullptr, CUDA_ERROR_INVALID_VALUE, "not a descriptor of a shared memory pool");
   const auto said = file->properties<PoolProperties>();
@@ -85,26 +85,27 @@ std::shared_ptr<MemoryPool> import_pool(int descriptor, CUmemAllocationHandleTyp
   CUmemPoolProps properties{};
   properties.allocType = said.type;
   properties.location = said.location;
-  if (said.location.type == CU_MEM_LOCATION_TYPE_DEVICE) driver.device(said.location.id);  // this process has it, too
+  if (said.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+    services.devices.at(said.location.id);  // this process has it, too
   auto pool = std::make_shared<MemoryPool>(
-      std::make_shared<memory::ImportedHeap>(driver.address_space(), std::move(file)), properties);
+      services.devices, std::make_shared<memory::ImportedHeap>(services.space, std::move(file)), properties);
   pool->retire();  // what is freed is unmapped at once
   return pool;
 }
 
-CUmemPoolPtrExportData export_pointer(CUdeviceptr pointer) {
-  const auto found = Driver::get().allocations().find_base(to_pointer(pointer));
+CUmemPoolPtrExportData export_pointer(MemoryServices& services, CUdeviceptr pointer) {
+  const auto found = services.allocations.find_base(to_pointer(pointer));
   require(found && found->pool, CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of memory of a pool");
   const auto& heap = static_cast<const MemoryPool&>(*found->pool).shared_heap();
   require(heap != nullptr, CUDA_ERROR_INVALID_VALUE, "the memory's pool was not created to be shared");
-  const auto exported = export_of(*found, *heap);
+  const auto exported = export_of(services.allocations, *found, *heap);
   const PointerData data{kMagic, heap->file().id(), exported->slot(), exported->serial(), {}};
   CUmemPoolPtrExportData result;
   std::memcpy(&result, &data, sizeof data);
   return result;
 }
 
-CUdeviceptr import_pointer(MemoryPool& pool, const CUmemPoolPtrExportData& exported) {
+CUdeviceptr import_pointer(MemoryServices& services, MemoryPool& pool, const CUmemPoolPtrExportData& exported) {
   PointerData data;
   std::memcpy(&data, &exported, sizeof data);
   const auto& heap = pool.imported_heap();
@@ -116,12 +117,11 @@ CUdeviceptr import_pointer(MemoryPool& pool, const CUmemPoolPtrExportData& expor
   require(record.has_value(), CUDA_ERROR_INVALID_VALUE, "the memory was freed by the process that exported it");
   std::byte* base = heap->map(*record);
   pool.adopt(base, record->bytes);
-  Driver::get().allocations().insert(
-      {.base = base,
-       .size = record->bytes,
-       .kind = pool.kind(),
-       .device = pool.location().type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.location().id : 0,
-       .pool = pool.shared_from_this()});
+  services.allocations.insert({.base = base,
+                               .size = record->bytes,
+                               .kind = pool.kind(),
+                               .device = pool.location().type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.location().id : 0,
+                               .pool = pool.shared_from_this()});
   return to_device(base);
 }
 

@@ -19,12 +19,12 @@ std::shared_ptr<memory::Heap> shareable_heap(const std::shared_ptr<memory::Heap>
 // The caller closes the descriptor.
 int export_pool(const MemoryPool& pool, CUmemAllocationHandleType type);
 // Leaves the descriptor open.
-std::shared_ptr<MemoryPool> import_pool(int descriptor, CUmemAllocationHandleType type);
+std::shared_ptr<MemoryPool> import_pool(MemoryServices& services, int descriptor, CUmemAllocationHandleType type);
 
 // Valid until the memory is freed.
-CUmemPoolPtrExportData export_pointer(CUdeviceptr pointer);
+CUmemPoolPtrExportData export_pointer(MemoryServices& services, CUdeviceptr pointer);
 // Freed like memory of this process. What one process frees stays there for the others that have it mapped, until the
 // exporting process gives it out again.
-CUdeviceptr import_pointer(MemoryPool& pool, const CUmemPoolPtrExportData& data);
+CUdeviceptr import_pointer(MemoryServices& services, MemoryPool& pool, const CUmemPoolPtrExportData& data);
 
 }  // namespace softgpu::runtime

@@ -1,7 +1,7 @@
 #include "softgpu/runtime/memory/stream_memory.hpp"
 
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/stream_work.hpp"
 
 namespace softgpu::runtime {
@@ -26,13 +26,13 @@ bool holds(const MemoryOperation& wait) {
   return wait.bytes == 4 ? holds_for<std::uint32_t>(wait) : holds_for<std::uint64_t>(wait);
 }
 
-void perform(const MemoryOperation& write) {
+void perform(ValueWaits& waits, const MemoryOperation& write) {
   if (write.bytes == 4)
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(write.address), static_cast<std::uint32_t>(write.value),
                      __ATOMIC_RELEASE);
   else
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(write.address), write.value, __ATOMIC_RELEASE);
-  Driver::get().value_waits().look();
+  waits.look();
 }
 
 class MemoryOperationsOp final : public Op {
@@ -44,7 +44,7 @@ class MemoryOperationsOp final : public Op {
   void run() override {
     for (; next_ < operations_.size() && !is_over(); ++next_) {
       const MemoryOperation& operation = operations_[next_];
-      if (operation.kind == Kind::write) perform(operation);
+      if (operation.kind == Kind::write) perform(context_->work().value_waits, operation);
       // Everything in a stream sees what came before it, so that a barrier has nothing to do.
       if (operation.kind == Kind::wait && !holds(operation)) return wait(operation);
     }
@@ -57,8 +57,8 @@ class MemoryOperationsOp final : public Op {
   bool is_over() const { return context_->error() != CUDA_SUCCESS || context_->cancel_flag()->load(); }
 
   void wait(const MemoryOperation& operation) {
-    Driver::get().value_waits().add([&operation, this] { return is_over() || holds(operation); },
-                                    [op = OpRef(this), this] { run(); });
+    context_->work().value_waits.add([&operation, this] { return is_over() || holds(operation); },
+                                     [op = OpRef(this), this] { run(); });
   }
 
   std::shared_ptr<Context> context_;
@@ -68,7 +68,7 @@ class MemoryOperationsOp final : public Op {
 
 }  // namespace
 
-void check(const MemoryOperation& operation) {
+void check(const MemoryServices& services, const MemoryOperation& operation) {
   if (operation.kind == Kind::barrier) {
     require(operation.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU, CUDA_ERROR_INVALID_VALUE, "no such barrier");
     return;
@@ -80,7 +80,7 @@ void check(const MemoryOperation& operation) {
           CUDA_ERROR_INVALID_VALUE, "unknown flags");
   require(operation.address % operation.bytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the value's size");
-  const auto extent = Driver::get().allocations().extent(to_pointer(operation.address));
+  const auto extent = services.allocations.extent(to_pointer(operation.address));
   require(extent && extent->bytes >= operation.bytes, CUDA_ERROR_INVALID_VALUE,
           "the address is not one of memory that devices can use");
 }
@@ -90,8 +90,6 @@ OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations) {
 }
 
 void enqueue(Stream& stream, std::vector<MemoryOperation> operations) {
-  if (stream.is_captured())
-    return capture_work(stream, MemoryOperationsWork{stream.context().shared_from_this(), std::move(operations)});
   const OpRef op = make_op(stream.place(), std::move(operations));
   stream.enqueue(*op);
 }

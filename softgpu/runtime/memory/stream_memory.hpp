@@ -10,6 +10,7 @@
 
 namespace softgpu::runtime {
 
+struct MemoryServices;
 class Stream;
 
 // One operation of cuStreamBatchMemOp.
@@ -23,8 +24,8 @@ struct MemoryOperation {
 };
 
 // Throws CUDA_ERROR_INVALID_VALUE for addresses that are not a device's to use, and for unknown flags.
-void check(const MemoryOperation& operation);
-// All of them, one after the other.
+void check(const MemoryServices& services, const MemoryOperation& operation);
+// All of them, one after the other, in a stream that is not captured.
 void enqueue(Stream& stream, std::vector<MemoryOperation> operations);
 OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations);
 

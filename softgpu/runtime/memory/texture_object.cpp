@@ -4,10 +4,10 @@
 #include <bit>
 
 #include "softgpu/runtime/base/device.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/memory/array.hpp"
 #include "softgpu/runtime/memory/array_format.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/texture/object_table.hpp"
 
@@ -64,18 +64,18 @@ Image image_of_pitched(const Context& context, const CUDA_RESOURCE_DESC& resourc
   return image;
 }
 
-std::shared_ptr<Array> array_of(const CUDA_RESOURCE_DESC& resource) {
-  auto found = Driver::get().handles().arrays.find(resource.res.array.hArray);
+std::shared_ptr<Array> array_of(const MemoryServices& services, const CUDA_RESOURCE_DESC& resource) {
+  auto found = services.arrays.find(resource.res.array.hArray);
   require(found != nullptr, CUDA_ERROR_INVALID_HANDLE, "not an array, or one that was destroyed");
   return found;
 }
 
-Image image_of(const Context& context, const CUDA_RESOURCE_DESC& resource) {
+Image image_of(const MemoryServices& services, const Context& context, const CUDA_RESOURCE_DESC& resource) {
   require(resource.flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
   switch (resource.resType) {
-    case CU_RESOURCE_TYPE_ARRAY: return array_of(resource)->image();
+    case CU_RESOURCE_TYPE_ARRAY: return array_of(services, resource)->image();
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
-      const auto found = Driver::get().handles().mipmapped_arrays.find(resource.res.mipmap.hMipmappedArray);
+      const auto found = services.mipmapped_arrays.find(resource.res.mipmap.hMipmappedArray);
       require(found != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a mipmapped array, or one that was destroyed");
       return found->image();
     }
@@ -170,13 +170,13 @@ std::shared_ptr<const Object> required(std::shared_ptr<Object> object) {
 
 }  // namespace
 
-CUtexObject create_texture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling,
-                           const CUDA_RESOURCE_VIEW_DESC* view) {
+CUtexObject create_texture(const MemoryServices& services, Context& context, const CUDA_RESOURCE_DESC& resource,
+                           const CUDA_TEXTURE_DESC& sampling, const CUDA_RESOURCE_VIEW_DESC* view) {
   auto texture = std::make_shared<TextureObject>();
   texture->context = context.id();
   texture->resource = resource;
   texture->sampling = sampling;
-  texture->image = image_of(context, resource);
+  texture->image = image_of(services, context, resource);
   texture->is_linear_memory = resource.resType == CU_RESOURCE_TYPE_LINEAR;
   const bool is_array =
       resource.resType == CU_RESOURCE_TYPE_ARRAY || resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
@@ -193,10 +193,10 @@ CUtexObject create_texture(Context& context, const CUDA_RESOURCE_DESC& resource,
   return handle;
 }
 
-CUsurfObject create_surface(Context& context, const CUDA_RESOURCE_DESC& resource) {
+CUsurfObject create_surface(const MemoryServices& services, Context& context, const CUDA_RESOURCE_DESC& resource) {
   require(resource.resType == CU_RESOURCE_TYPE_ARRAY && resource.flags == 0, CUDA_ERROR_INVALID_VALUE,
           "a surface is made of an array");
-  const auto array = array_of(resource);
+  const auto array = array_of(services, resource);
   auto surface = std::make_shared<SurfaceObject>();
   surface->context = context.id();
   surface->resource = resource;

@@ -12,6 +12,7 @@
 namespace softgpu::runtime {
 
 class Context;
+struct MemoryServices;
 
 struct TextureObject final : texture::Texture {
   std::uint64_t context = 0;  // id
@@ -27,9 +28,9 @@ struct SurfaceObject final : texture::Surface {
 
 // Throw CUDA_ERROR_INVALID_VALUE for descriptors that make no texture, and CUDA_ERROR_INVALID_HANDLE for what is no
 // array. An object does not keep its memory alive.
-CUtexObject create_texture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling,
-                           const CUDA_RESOURCE_VIEW_DESC* view);
-CUsurfObject create_surface(Context& context, const CUDA_RESOURCE_DESC& resource);
+CUtexObject create_texture(const MemoryServices& services, Context& context, const CUDA_RESOURCE_DESC& resource,
+                           const CUDA_TEXTURE_DESC& sampling, const CUDA_RESOURCE_VIEW_DESC* view);
+CUsurfObject create_surface(const MemoryServices& services, Context& context, const CUDA_RESOURCE_DESC& resource);
 
 // Throw CUDA_ERROR_INVALID_VALUE.
 std::shared_ptr<const TextureObject> find_texture(CUtexObject handle);

@@ -4,10 +4,9 @@
 #include <bit>
 #include <iterator>
 
-#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/devices.hpp"
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -45,11 +44,10 @@ Access strongest(const Rights& rights) {
 }
 
 // Who a location is, among those that can have rights to memory that is on a device or on the host.
-int holder(const CUmemLocation& location, bool on_device) {
+int holder(const Devices& devices, const CUmemLocation& location, bool on_device) {
   switch (location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      require(location.id >= 0 && location.id < Driver::get().device_count(), CUDA_ERROR_INVALID_VALUE,
-              "no such device for access");
+      require(location.id >= 0 && location.id < devices.count(), CUDA_ERROR_INVALID_VALUE, "no such device for access");
       return location.id;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
@@ -59,14 +57,15 @@ int holder(const CUmemLocation& location, bool on_device) {
   }
 }
 
-Rights checked(std::span<const CUmemAccessDesc> access, const std::vector<Allocation>& mappings) {
+Rights checked(const Devices& devices, std::span<const CUmemAccessDesc> access,
+               const std::vector<Allocation>& mappings) {
   Rights rights;
   for (const CUmemAccessDesc& entry : access) {
     require(entry.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
                 entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
             CUDA_ERROR_INVALID_VALUE, "access is none, reading, or reading and writing");
     for (const Allocation& mapping : mappings)
-      rights[holder(entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
+      rights[holder(devices, entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
   }
   return rights;
 }
@@ -81,14 +80,14 @@ void require_multiple(std::size_t value, const char* message) {
   require(value % memory::kHugePageBytes == 0, CUDA_ERROR_INVALID_VALUE, message);
 }
 
+}  // namespace
+
 // For all that is under way. Others must be able to go on meanwhile: the work may depend on what they do.
-void wait_without(std::unique_lock<std::mutex>& lock) {
+void VirtualMemory::wait_without(std::unique_lock<std::mutex>& lock) const {
   lock.unlock();
-  for (const auto& context : Driver::get().handles().contexts.all()) context->wait_idle();
+  work_.wait_for_all_contexts();
   lock.lock();
 }
-
-}  // namespace
 
 std::byte* VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, std::byte* hint) {
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
@@ -98,7 +97,7 @@ std::byte* VirtualMemory::reserve(std::size_t bytes, std::size_t alignment, std:
   require(reinterpret_cast<std::uintptr_t>(hint) % memory::kPageBytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the page size");
   const std::scoped_lock lock(mutex_);
-  std::byte* base = Driver::get().address_space().reserve(bytes, std::max(alignment, memory::kHugePageBytes), hint);
+  std::byte* base = space_.reserve(bytes, std::max(alignment, memory::kHugePageBytes), hint);
   reserved_.emplace(base, bytes);
   return base;
 }
@@ -107,9 +106,9 @@ void VirtualMemory::free(std::byte* base, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   const auto it = reserved_.find(base);
   require(it != reserved_.end() && it->second == bytes, CUDA_ERROR_INVALID_VALUE, "not a range that was reserved");
-  require(!Driver::get().allocations().any_in(base, bytes), CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range");
+  require(!allocations_.any_in(base, bytes), CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range");
   reserved_.erase(it);
-  Driver::get().address_space().release(base, bytes);
+  space_.release(base, bytes);
 }
 
 void VirtualMemory::require_reserved(const std::byte* base, std::size_t bytes) const {
@@ -128,20 +127,19 @@ void VirtualMemory::map(std::byte* base, std::size_t bytes, std::size_t offset,
   const std::scoped_lock lock(mutex_);
   require_reserved(base, bytes);
   const CUmemAllocationProp properties = memory->properties();
-  auto& allocations = Driver::get().allocations();
-  const bool added = allocations.insert({.base = base,
-                                         .size = bytes,
-                                         .kind = memory->on_device() ? memory::Kind::device : memory::Kind::host,
-                                         .device = memory->on_device() ? properties.location.id : 0,
-                                         .freed_by = memory::FreedBy::unmapping,
-                                         .access = Access::none,
-                                         .backing = std::make_shared<Mapping>(memory),
-                                         .handle_types = static_cast<unsigned>(properties.requestedHandleTypes)});
+  const bool added = allocations_.insert({.base = base,
+                                          .size = bytes,
+                                          .kind = memory->on_device() ? memory::Kind::device : memory::Kind::host,
+                                          .device = memory->on_device() ? properties.location.id : 0,
+                                          .freed_by = memory::FreedBy::unmapping,
+                                          .access = Access::none,
+                                          .backing = std::make_shared<Mapping>(memory),
+                                          .handle_types = static_cast<unsigned>(properties.requestedHandleTypes)});
   require(added, CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range already");
   try {
     memory->file().map_at(base, offset, bytes, Access::none);
   } catch (...) {
-    allocations.erase(base);
+    allocations_.erase(base);
     throw;
   }
 }
@@ -151,7 +149,7 @@ std::vector<Allocation> VirtualMemory::mappings_in(const std::byte* base, std::s
   require(bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
   std::vector<Allocation> mappings;
   for (std::size_t done = 0; done < bytes; done += mappings.back().size) {
-    auto found = Driver::get().allocations().find_base(base + done);
+    auto found = allocations_.find_base(base + done);
     require(found && found->freed_by == memory::FreedBy::unmapping && found->size <= bytes - done,
             CUDA_ERROR_INVALID_VALUE, "the range is not one of whole mappings");
     mappings.push_back(*std::move(found));
@@ -167,7 +165,7 @@ std::vector<Allocation> VirtualMemory::mappings_among(const std::byte* base, std
   std::vector<Allocation> mappings;
   for (std::size_t done = 0; done < bytes;) {
     require_reserved(base + done, memory::kHugePageBytes);
-    auto found = Driver::get().allocations().find(base + done);
+    auto found = allocations_.find(base + done);
     if (!found) {
       done += memory::kHugePageBytes;
       continue;
@@ -187,13 +185,13 @@ void VirtualMemory::unmap(std::byte* base, std::size_t bytes) {
   const std::vector<Allocation> mappings = mappings_among(base, bytes);
   require(memory::AddressSpace::make_inaccessible(base, bytes), CUDA_ERROR_OUT_OF_MEMORY,
           "the process has too many mappings");
-  for (const Allocation& mapping : mappings) Driver::get().allocations().erase(mapping.base);
+  for (const Allocation& mapping : mappings) allocations_.erase(mapping.base);
 }
 
 void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<const CUmemAccessDesc> access) {
   std::unique_lock lock(mutex_);
   std::vector<Allocation> mappings = mappings_in(base, bytes);
-  const Rights added = checked(access, mappings);
+  const Rights added = checked(devices_, access, mappings);
   const auto weakened = [&](const Allocation& mapping) { return access_with(mapping, added) < mapping.access; };
   if (std::any_of(mappings.begin(), mappings.end(), weakened)) {
     wait_without(lock);
@@ -204,23 +202,23 @@ void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<con
     require(memory::protect(mapping.base, mapping.size, after), CUDA_ERROR_OUT_OF_MEMORY,
             "the process has too many mappings");
     for (const auto& [who, flags] : added) mapping_of(mapping).rights()[who] = flags;
-    Driver::get().allocations().modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
+    allocations_.modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
   }
 }
 
 CUmemAccess_flags VirtualMemory::access(const std::byte* pointer, const CUmemLocation& location) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = Driver::get().allocations().find(pointer);
+  const auto found = allocations_.find(pointer);
   require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
           "nothing is mapped to the address");
   Mapping& mapping = mapping_of(*found);
   const auto& rights = mapping.rights();
-  const auto it = rights.find(holder(location, mapping.memory()->on_device()));
+  const auto it = rights.find(holder(devices_, location, mapping.memory()->on_device()));
   return it == rights.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
 }
 
 std::shared_ptr<PhysicalMemory> VirtualMemory::mapped_at(const std::byte* pointer) const {
-  const auto found = Driver::get().allocations().find(pointer);
+  const auto found = allocations_.find(pointer);
   require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
           "nothing is mapped to the address");
   return mapping_of(*found).memory();

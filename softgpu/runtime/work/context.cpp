@@ -2,16 +2,10 @@
 
 #include <vector>
 
-#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/thread_storage.hpp"
-#include "softgpu/runtime/code/module.hpp"
-#include "softgpu/runtime/driver.hpp"
-#include "softgpu/runtime/memory/array.hpp"
-#include "softgpu/runtime/memory/memory_operations.hpp"
-#include "softgpu/runtime/memory/memory_pool.hpp"
-#include "softgpu/runtime/memory/texture_object.hpp"
-#include "softgpu/runtime/work/event.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -54,33 +48,26 @@ std::vector<CUcontext>& current_contexts() {
 
 }  // namespace
 
-Context::Context(Device& device, unsigned flags, bool primary)
-    : device_(device), id_(next_context_id()), primary_(primary), flags_(flags) {
+Context::Context(WorkServices& services, Device& device, unsigned flags, bool primary)
+    : services_(services), device_(device), id_(next_context_id()), primary_(primary), flags_(flags) {
   for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
 }
 
-std::shared_ptr<Context> Context::create(Device& device, unsigned flags, bool primary) {
-  const std::shared_ptr<Context> context(new Context(device, flags, primary));
+std::shared_ptr<Context> Context::create(WorkServices& services, Device& device, unsigned flags, bool primary) {
+  const std::shared_ptr<Context> context(new Context(services, device, flags, primary));
   context->legacy_stream_ = std::make_unique<Stream>(*context, StreamKind::legacy, 0);
   return context;
 }
 
 void Context::destroy(bool cancel) {
-  Driver& driver = Driver::get();
   destroyed_ = true;
   if (cancel) {
     cancel_->store(true);
-    driver.pool().notify();
+    services_.pool.notify();
   }
   wait_idle();
-  const auto mine = [this](const auto& object) { return &object.context() == this; };
-  driver.handles().streams.remove_if(mine);
-  driver.handles().events.remove_if(mine);
-  unload_modules(*this);
-  driver.handles().arrays.remove_if(mine);
-  driver.handles().mipmapped_arrays.remove_if(mine);
-  destroy_texture_objects(*this);
-  driver.allocations().erase_context(id_, release);
+  services_.streams.remove_if([this](const Stream& stream) { return &stream.context() == this; });
+  for (const auto& give_up : services_.at_context_end) give_up(*this);
 }
 
 std::shared_ptr<Stream> Context::per_thread_stream() {
@@ -98,7 +85,11 @@ void Context::wait_idle() {
   // there when the call was made is what counts.
   std::vector<OpRef> pending;
   streams_.for_each_tail([&](Op& op, auto...) { pending.emplace_back(&op); });
-  for (const OpRef& op : pending) wait_for(op->done_flag(), nullptr);
+  for (const OpRef& op : pending) wait_for(services_.pool, op->done_flag(), nullptr);
+}
+
+void WorkServices::wait_for_all_contexts() {
+  for (const auto& context : contexts.all()) context->wait_idle();
 }
 
 void Context::record_outcome(exec::Outcome outcome) {
@@ -172,10 +163,10 @@ CUcontext pop() {
 
 }  // namespace context_stack
 
-std::shared_ptr<Context> current_context() {
+std::shared_ptr<Context> current_context(const WorkServices& services) {
   const CUcontext handle = context_stack::current();
   require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "the calling thread has no current context");
-  std::shared_ptr<Context> context = Driver::get().handles().contexts.find(handle);
+  std::shared_ptr<Context> context = services.contexts.find(handle);
   require(context != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
   return context;
 }

@@ -17,19 +17,21 @@
 namespace softgpu::runtime {
 
 class Device;
+struct WorkServices;
 
 // Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
   // With its legacy stream, which is why a constructor does not do.
-  static std::shared_ptr<Context> create(Device& device, unsigned flags, bool primary);
+  static std::shared_ptr<Context> create(WorkServices& services, Device& device, unsigned flags, bool primary);
 
   // What remains valid of it: nothing. Waits for its work; with `cancel`, kernels stop at the next block.
-  // Its streams, events and modules lose their handles, its memory is freed.
+  // Its streams and events lose their handles, and others give up what they hold of it (WorkServices::at_context_end).
   void destroy(bool cancel);
 
   bool destroyed() const { return destroyed_.load(); }
 
+  WorkServices& work() const { return services_; }
   Device& device() const { return device_; }
   std::uint64_t id() const { return id_; }
   bool primary() const { return primary_; }
@@ -69,8 +71,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void set_cache_config(CUfunc_cache config) { cache_config_ = config; }
 
  private:
-  Context(Device& device, unsigned flags, bool primary);
+  Context(WorkServices& services, Device& device, unsigned flags, bool primary);
 
+  WorkServices& services_;
   Device& device_;
   const std::uint64_t id_;
   const bool primary_;
@@ -102,6 +105,6 @@ CUcontext pop();  // throws CUDA_ERROR_INVALID_CONTEXT when empty
 
 // The calling thread's current context, whatever its state. Throws CUDA_ERROR_INVALID_CONTEXT when there is none and
 // CUDA_ERROR_CONTEXT_IS_DESTROYED when it is gone.
-std::shared_ptr<Context> current_context();
+std::shared_ptr<Context> current_context(const WorkServices& services);
 
 }  // namespace softgpu::runtime

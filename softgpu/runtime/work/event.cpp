@@ -5,9 +5,12 @@
 #include <thread>
 
 #include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/interprocess_event.hpp"
 #include "softgpu/runtime/work/stream.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -87,8 +90,7 @@ Event::Point Event::new_point(const void* queue) const {
 }
 
 void Event::record(Stream& stream) {
-  if (const auto capture = stream.capture())
-    return set_point({.op = {}, .captured = std::make_shared<Capture::Point>(capture->point(stream))});
+  if (const auto capture = stream.capture()) return set_point({.op = {}, .captured = capture->point(stream)});
   stream.require_uncaptured();
   Point here = new_point(&stream);
   stream.enqueue(*here.op);
@@ -107,7 +109,7 @@ bool Event::recorded_elsewhere(const Point& here) const {
 
 void Event::make_wait(Stream& stream) const {
   const Point here = point();
-  if (here.captured != nullptr) return here.captured->capture->join(stream, here.captured->frontier);
+  if (here.captured != nullptr) return here.captured->capture->join(stream, *here.captured);
   if (const auto capture = stream.capture()) {
     capture->require_valid();
     capture->refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a captured stream can't wait for what is not captured");
@@ -142,7 +144,7 @@ void Event::wait() const {
   if (recorded_elsewhere(here))
     shared_->wait(shared_->last_recorded());
   else if (here.op)
-    wait_for(here.op->done_flag(), here.queue);
+    wait_for(context_->work().pool, here.op->done_flag(), here.queue);
 }
 
 float Event::milliseconds(const Event& start, const Event& end) {
@@ -151,6 +153,10 @@ float Event::milliseconds(const Event& start, const Event& end) {
   require(from && to, CUDA_ERROR_INVALID_HANDLE, "an event has not been recorded");
   require(from->done() && to->done(), CUDA_ERROR_NOT_READY);
   return static_cast<float>(static_cast<double>(to->completed_at() - from->completed_at()) * 1e-6);
+}
+
+void drop_events_of(WorkServices& services, const Context& context) {
+  services.events.remove_if([&](const Event& event) { return &event.context() == &context; });
 }
 
 }  // namespace softgpu::runtime

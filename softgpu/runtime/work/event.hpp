@@ -6,14 +6,15 @@
 #include <memory>
 #include <mutex>
 
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/work/op.hpp"
 
 namespace softgpu::runtime {
 
+struct CapturePoint;
 class Context;
 class InterprocessEvent;
 class Stream;
+struct WorkServices;
 
 // Thread-safe.
 class Event {
@@ -46,9 +47,9 @@ class Event {
  private:
   struct Point {
     OpRef op;
-    const void* queue = nullptr;                     // the stream it was recorded in, for threads that wait
-    std::uint32_t ticket = 0;                        // of shared events
-    std::shared_ptr<const Capture::Point> captured;  // instead of all that
+    const void* queue = nullptr;                   // the stream it was recorded in, for threads that wait
+    std::uint32_t ticket = 0;                      // of shared events
+    std::shared_ptr<const CapturePoint> captured;  // instead of all that
   };
   Point point() const;
   Point uncaptured_point() const;
@@ -62,5 +63,8 @@ class Event {
   mutable SpinLock lock_;
   Point point_;
 };
+
+// When a context goes: its events lose their handles.
+void drop_events_of(WorkServices& services, const Context& context);
 
 }  // namespace softgpu::runtime

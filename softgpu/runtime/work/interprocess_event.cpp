@@ -8,7 +8,6 @@
 #include "softgpu/exec/futex.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/ipc_handle.hpp"
-#include "softgpu/runtime/driver.hpp"
 
 namespace softgpu::runtime {
 
@@ -44,8 +43,7 @@ struct flock byte_lock(unsigned byte) {
   return lock;
 }
 
-std::byte* map_page(const SharedMemory& file) {
-  auto& space = Driver::get().address_space();
+std::byte* map_page(memory::AddressSpace& space, const SharedMemory& file) {
   std::byte* page = space.claim(memory::kPageBytes);
   try {
     file.map_at(page, 0, memory::kPageBytes, memory::Access::read_write);
@@ -58,24 +56,27 @@ std::byte* map_page(const SharedMemory& file) {
 
 }  // namespace
 
-InterprocessEvent::InterprocessEvent(std::shared_ptr<SharedMemory> file)
-    : file_(std::move(file)), page_(map_page(*file_)), state_(*std::launder(reinterpret_cast<State*>(page_))) {
+InterprocessEvent::InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<SharedMemory> file)
+    : space_(space),
+      file_(std::move(file)),
+      page_(map_page(space, *file_)),
+      state_(*std::launder(reinterpret_cast<State*>(page_))) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(State) <= memory::kPageBytes);
 }
 
-InterprocessEvent::~InterprocessEvent() { Driver::get().address_space().unclaim(page_, memory::kPageBytes); }
+InterprocessEvent::~InterprocessEvent() { space_.unclaim(page_, memory::kPageBytes); }
 
-std::shared_ptr<InterprocessEvent> InterprocessEvent::create() {
+std::shared_ptr<InterprocessEvent> InterprocessEvent::create(memory::AddressSpace& space) {
   std::shared_ptr<InterprocessEvent> event(
-      new InterprocessEvent(SharedMemory::create(kPurpose, memory::kPageBytes, Nothing{})));
+      new InterprocessEvent(space, SharedMemory::create(kPurpose, memory::kPageBytes, Nothing{})));
   event->claim_participant();
   return event;
 }
 
-std::shared_ptr<InterprocessEvent> InterprocessEvent::open(const void* handle) {
+std::shared_ptr<InterprocessEvent> InterprocessEvent::open(memory::AddressSpace& space, const void* handle) {
   auto file = open_ipc_handle(kPurpose, handle);
   require(file->bytes() == memory::kPageBytes, CUDA_ERROR_INVALID_VALUE, "not the file of an event");
-  std::shared_ptr<InterprocessEvent> event(new InterprocessEvent(std::move(file)));
+  std::shared_ptr<InterprocessEvent> event(new InterprocessEvent(space, std::move(file)));
   event->claim_participant();
   return event;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "softgpu/memory/address_space.hpp"
 #include "softgpu/memory/shared_memory.hpp"
 
 namespace softgpu::runtime {
@@ -19,9 +20,9 @@ class InterprocessEvent {
  public:
   using Ticket = std::uint32_t;  // wraps around
 
-  static std::shared_ptr<InterprocessEvent> create();
+  static std::shared_ptr<InterprocessEvent> create(memory::AddressSpace& space);
   // Takes the handle's file. Throws CUDA_ERROR_OUT_OF_MEMORY when too many processes have the event open.
-  static std::shared_ptr<InterprocessEvent> open(const void* handle);
+  static std::shared_ptr<InterprocessEvent> open(memory::AddressSpace& space, const void* handle);
   ~InterprocessEvent();
   InterprocessEvent(const InterprocessEvent&) = delete;
   InterprocessEvent& operator=(const InterprocessEvent&) = delete;
@@ -37,11 +38,12 @@ class InterprocessEvent {
 
  private:
   struct State;
-  explicit InterprocessEvent(std::shared_ptr<memory::SharedMemory> file);
+  InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<memory::SharedMemory> file);
   void claim_participant();
   bool alive(unsigned participant) const;
   bool recorder_is_gone() const;
 
+  memory::AddressSpace& space_;  // where its page is mapped
   const std::shared_ptr<memory::SharedMemory> file_;
   std::byte* const page_;
   State& state_;

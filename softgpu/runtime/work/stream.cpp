@@ -2,9 +2,10 @@
 
 #include <atomic>
 
-#include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -64,13 +65,13 @@ std::uint64_t Stream::enqueue(Op& first, Op& last, Op* also_after) {
 
 OpPlace Stream::place() const { return {context_.shared_from_this(), this, priority()}; }
 
-std::shared_ptr<Capture> Stream::capture() const {
+std::shared_ptr<StreamCapture> Stream::capture() const {
   if (!is_captured()) return nullptr;
   const std::scoped_lock lock(tail_lock_);
   return capture_;
 }
 
-void Stream::set_capture(std::shared_ptr<Capture> capture) {
+void Stream::set_capture(std::shared_ptr<StreamCapture> capture) {
   const std::scoped_lock lock(tail_lock_);
   is_captured_.store(capture != nullptr, std::memory_order_release);
   capture_ = std::move(capture);
@@ -119,12 +120,12 @@ void Stream::wait_idle() {
   require_uncaptured();
   if (idle()) return;
   if (kind_ != StreamKind::legacy) {
-    wait_for(tail()->done_flag(), this);
+    wait_for(context_.work().pool, tail()->done_flag(), this);
     return;
   }
   const OpRef end(new MarkerOp);
   enqueue(*end);
-  wait_for(end->done_flag(), nullptr);  // the blocking streams' work, too
+  wait_for(context_.work().pool, end->done_flag(), nullptr);  // the blocking streams' work, too
 }
 
 }  // namespace softgpu::runtime

@@ -11,8 +11,8 @@
 
 namespace softgpu::runtime {
 
-class Capture;
 class Context;
+class StreamCapture;
 
 // How a stream is ordered against the legacy default stream of its context.
 enum class StreamKind : std::uint8_t {
@@ -48,8 +48,8 @@ class Stream {
 
   // Whether its operations become nodes of a graph instead of being done.
   bool is_captured() const { return is_captured_.load(std::memory_order_acquire); }
-  std::shared_ptr<Capture> capture() const;  // null: none
-  void set_capture(std::shared_ptr<Capture> capture);
+  std::shared_ptr<StreamCapture> capture() const;  // null: none
+  void set_capture(std::shared_ptr<StreamCapture> capture);
 
   // The last Op, or null when there was none.
   OpRef tail() const;
@@ -78,7 +78,7 @@ class Stream {
   StreamOrder order_;           // under enqueue_
   mutable SpinLock tail_lock_;  // a leaf: others read our tail while they hold their own enqueue_
   OpRef tail_;
-  std::shared_ptr<Capture> capture_;  // under tail_lock_
+  std::shared_ptr<StreamCapture> capture_;  // under tail_lock_
   std::atomic<bool> is_captured_{false};
 };
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "softgpu/exec/pool.hpp"
-#include "softgpu/runtime/driver.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/stream.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
+#include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 
@@ -38,7 +38,7 @@ class WorkOp final : public Op {
         give_up(error.what());
       }
     };
-    Driver::get().pool().post({.run = in_pool, .priority = place_.priority, .queue = place_.queue});
+    place_.context->work().pool.post({.run = in_pool, .priority = place_.priority, .queue = place_.queue});
   }
   void give_up(const char* why) noexcept override {
     if (place_.context != nullptr) place_.context->fail(CUDA_ERROR_LAUNCH_FAILED, why);
@@ -92,7 +92,7 @@ void work_in_turn(Stream& stream, Work&& work) {
   const OpRef op(new TurnOp);
   auto& turn = static_cast<TurnOp&>(*op);
   stream.enqueue(turn);
-  wait_for(turn.ready(), stream.kind() == StreamKind::legacy ? nullptr : &stream);
+  wait_for(stream.context().work().pool, turn.ready(), stream.kind() == StreamKind::legacy ? nullptr : &stream);
   const CUresult error = stream.context().error();
   if (error == CUDA_SUCCESS) work();
   turn.complete();

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "softgpu/runtime/driver.hpp"
+#include "softgpu/exec/pool.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -10,20 +10,22 @@ namespace {
 // Sequentially consistent against the flags: either the waiting thread sees that its flag is set, or the one that
 // sets it sees that somebody waits.
 std::atomic<int> waiting_threads{0};
+std::atomic<exec::Pool*> pool_of_waiting{nullptr};
 
 thread_local bool inside_pool = false;
 
 }  // namespace
 
-void wait_for(const std::atomic<bool>& flag, const void* queue) {
+void wait_for(exec::Pool& pool, const std::atomic<bool>& flag, const void* queue) {
   if (flag.load()) return;
+  pool_of_waiting.store(&pool);
   waiting_threads.fetch_add(1);
-  Driver::get().pool().wait_until([&flag] { return flag.load(); }, queue);
+  pool.wait_until([&flag] { return flag.load(); }, queue);
   waiting_threads.fetch_sub(1);
 }
 
 void wake_waiting_threads() {
-  if (!inside_pool && waiting_threads.load() != 0) Driver::get().pool().notify();
+  if (!inside_pool && waiting_threads.load() != 0) pool_of_waiting.load()->notify();
 }
 
 InsidePool::InsidePool() : before_(std::exchange(inside_pool, true)) {}

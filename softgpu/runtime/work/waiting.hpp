@@ -3,10 +3,15 @@
 
 #include <atomic>
 
+namespace softgpu::exec {
+class Pool;
+}
+
 namespace softgpu::runtime {
 
-// Returns when the flag is set. `queue` is the stream whose work this thread may run meanwhile; null: any stream's.
-void wait_for(const std::atomic<bool>& flag, const void* queue);
+// Returns when the flag is set. There is one pool in a process. `queue` is the stream whose work this thread may run
+// meanwhile; null: any stream's.
+void wait_for(exec::Pool& pool, const std::atomic<bool>& flag, const void* queue);
 
 // To be called after setting such a flag. Costs next to nothing when nobody waits.
 void wake_waiting_threads();

@@ -1,0 +1,37 @@
+// What contexts, streams and events need of the process: one of it for all of them.
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <vector>
+
+#include "softgpu/exec/pool.hpp"
+#include "softgpu/runtime/base/handles.hpp"
+#include "softgpu/runtime/work/host_functions.hpp"
+#include "softgpu/runtime/work/value_waits.hpp"
+
+namespace softgpu::runtime {
+
+class Context;
+class Event;
+class Stream;
+
+// Thread-safe, but for what is to be set up before there is a context.
+struct WorkServices {
+  explicit WorkServices(unsigned workers) : pool({.workers = workers}) {}
+
+  // Blocks until everything in all streams of all contexts is done.
+  void wait_for_all_contexts();
+
+  exec::Pool pool;
+  HostFunctions host_functions;
+  ValueWaits value_waits;
+  HandleTable<CUcontext, Context> contexts;
+  HandleTable<CUstream, Stream> streams;
+  HandleTable<CUevent, Event> events;
+  // How others give up what they hold of a context that ends and has no work left, in this order. Set up at the start.
+  std::vector<std::function<void(Context&)>> at_context_end;
+};
+
+}  // namespace softgpu::runtime
