@@ -2,6 +2,12 @@
 
 #include <array>
 
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
+#include "softgpu/lower/control/control.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
+#include "softgpu/lower/memory/memory.hpp"
+#include "softgpu/lower/threads/threads.hpp"
+
 namespace softgpu::lower {
 namespace {
 

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "softgpu/lower/function/function_lowering.hpp"
+#include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/module/module_lowering.hpp"
 #include "softgpu/lower/module/provided_functions.hpp"
 
@@ -21,7 +23,13 @@ std::vector<std::string> missing_functions(const ptx::Module& module, const ptx:
 
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext& context, const ptx::Module& module,
                                            const ptx::Function& kernel) {
-  std::unique_ptr<llvm::Module> result = ModuleLowering(context, module, kernel).run();
+  const auto fill = [](ModuleLowering& in, const ptx::Function& source, llvm::Function& target) {
+    if (source.is_definition)
+      FunctionLowering(in, row_of, source, target).run();
+    else
+      define_provided(in, source, target);
+  };
+  std::unique_ptr<llvm::Module> result = ModuleLowering(context, module, kernel).run(fill);
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*result, &stream))

@@ -15,12 +15,12 @@
 //    read-only (ld.global.nc, ld.const, ld.param) carry !invariant.load.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "softgpu/lower/module/call_graph.hpp"
+#include "softgpu/lower/module/shared_layout.hpp"
 #include "softgpu/ptx/ast.hpp"
 
 namespace llvm {
@@ -29,24 +29,6 @@ class Module;
 }  // namespace llvm
 
 namespace softgpu::lower {
-
-// Where a kernel's shared variables are: those of the module that the kernel and the functions it can reach
-// name, then those of their bodies, in declaration order. Extern unsized arrays all start at `static_bytes`.
-struct SharedLayout {
-  struct Entry {
-    const ptx::Variable* variable;
-    std::uint32_t offset;
-  };
-  std::vector<Entry> entries;
-  std::uint32_t static_bytes =
-      0;                        // rounded up to the largest alignment of an extern array, at least 16 when one exists
-  std::uint32_t alignment = 1;  // of all of it: the largest of a variable
-};
-SharedLayout shared_layout(const ptx::Module&, const ptx::Function& kernel);
-
-// The address of a device function as PTX code sees it: a number made from its place in the module, the same in
-// every kernel. Indirect calls are a choice between the functions that fit, so this is nothing to jump to.
-constexpr std::uint64_t function_address(std::size_t index_in_module) { return (index_in_module + 1) * 16; }
 
 // What keeps a kernel from running: functions it can reach that are declared but defined nowhere and that softgpu
 // does not provide. Empty when all is there. Meant for module loading, so that the refusal comes early.

@@ -1,7 +1,7 @@
 // Instructions that take bits or bytes out of words, or put them in.
 #include <array>
 
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
 
 namespace softgpu::lower {
 namespace {

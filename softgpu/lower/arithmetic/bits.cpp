@@ -1,5 +1,5 @@
 // Logic, shifts and bit counts.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -1,5 +1,5 @@
 // Extended-precision arithmetic: the carry flag CC.CF is one register of the function.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
 
 namespace softgpu::lower {
 namespace {

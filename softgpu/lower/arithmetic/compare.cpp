@@ -1,8 +1,8 @@
 // Comparison and selection.
 #include <optional>
 
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
 #include "softgpu/lower/floating_point/elementwise.hpp"
-#include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/values/float_formats.hpp"
 #include "softgpu/lower/values/flush.hpp"
 

@@ -1,5 +1,6 @@
 // Integer division and remainder.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
 
 namespace softgpu::lower {
 namespace {

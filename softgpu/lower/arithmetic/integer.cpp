@@ -1,6 +1,7 @@
 // Integer arithmetic. No nsw or nuw anywhere: PTX arithmetic wraps.
+#include "softgpu/lower/arithmetic/arithmetic.hpp"
 #include "softgpu/lower/floating_point/elementwise.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -1,5 +1,5 @@
 // Calls of device functions. How arguments travel is said at Signature.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/control/control.hpp"
 
 namespace softgpu::lower {
 namespace {

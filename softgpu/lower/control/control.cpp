@@ -1,5 +1,5 @@
 // Branches and the ends of threads.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/control/control.hpp"
 
 namespace softgpu::lower {
 

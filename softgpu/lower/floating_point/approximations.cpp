@@ -3,7 +3,7 @@
 #include <span>
 
 #include "softgpu/lower/floating_point/float_modifiers.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "softgpu/lower/floating_point/float_modifiers.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
 #include "softgpu/lower/values/float8.hpp"
 #include "softgpu/lower/values/flush.hpp"
 

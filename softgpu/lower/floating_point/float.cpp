@@ -1,6 +1,6 @@
 // Floating-point arithmetic. Rounding to nearest is LLVM's own; the other modes are made from exact results.
 #include "softgpu/lower/floating_point/float_modifiers.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/floating_point/floating_point.hpp"
 #include "softgpu/lower/values/flush.hpp"
 
 namespace softgpu::lower {

@@ -1,16 +1,13 @@
 #include "softgpu/lower/function/cluster.hpp"
 
 #include "softgpu/abi/kernel.hpp"
-#include "softgpu/lower/instructions.hpp"
 
 namespace softgpu::lower {
 namespace {
 
 using abi::Mark;
 using llvm::Value;
-using ptx::Instruction;
 using ptx::SpecialRegister;
-using ptx::Type;
 
 constexpr std::uint64_t kStride = std::uint64_t{1} << abi::kClusterStrideBits;
 
@@ -78,23 +75,17 @@ Value* is_in_cluster(FunctionLowering& f, Value* generic) {
                       ir.CreateICmpULT(offset_in_block(f, from_base), size));
 }
 
-void lower_mapa(FunctionLowering& f, const Instruction& i) {
+Value* mapped_to_rank(FunctionLowering& f, Value* address, Value* of_rank, bool is_generic) {
   Builder& ir = f.ir;
-  Value* address = f.read(i.operands[1], Type::u64);
-  Value* to_rank = distance(f, f.read(i.operands[2], Type::u32));
-  Value* base = i.space ? ir.getInt64(kStride) : cluster_base(f);
-  Value* from_base = i.space ? address : ir.CreateSub(address, base);
-  Value* mapped = ir.CreateAdd(ir.CreateAdd(base, to_rank), offset_in_block(f, from_base));
-  f.write(i.operands[0], resize(ir, mapped, ptx::bits(i.types[0]), false), i.types[0]);
+  Value* base = is_generic ? cluster_base(f) : ir.getInt64(kStride);
+  Value* from_base = is_generic ? ir.CreateSub(address, base) : address;
+  return ir.CreateAdd(ir.CreateAdd(base, distance(f, of_rank)), offset_in_block(f, from_base));
 }
 
-void lower_getctarank(FunctionLowering& f, const Instruction& i) {
+Value* rank_of_address(FunctionLowering& f, Value* address) {
   Builder& ir = f.ir;
-  Value* address = f.read(i.operands[1], Type::u64);
-  if (!i.space) address = cluster_address(f, address);
   Value* named = ir.CreateTrunc(ir.CreateLShr(address, abi::kClusterStrideBits), ir.getInt32Ty());
-  Value* own = ir.CreateIsNull(named);
-  f.write(i.operands[0], ir.CreateSelect(own, rank(f), ir.CreateSub(named, ir.getInt32(1))), Type::u32);
+  return ir.CreateSelect(ir.CreateIsNull(named), rank(f), ir.CreateSub(named, ir.getInt32(1)));
 }
 
 }  // namespace softgpu::lower

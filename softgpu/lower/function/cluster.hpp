@@ -21,4 +21,9 @@ llvm::Value* cluster_address(FunctionLowering&, llvm::Value* generic);
 // i1: whether a generic address is in the shared memory of one of the cluster's blocks.
 llvm::Value* is_in_cluster(FunctionLowering&, llvm::Value* generic);
 
+// The address of the same place in the shared memory of another block; both are of that space or both generic.
+llvm::Value* mapped_to_rank(FunctionLowering&, llvm::Value* address, llvm::Value* rank, bool is_generic);
+// The rank of the block in whose shared memory an address of .shared::cluster is.
+llvm::Value* rank_of_address(FunctionLowering&, llvm::Value* address);
+
 }  // namespace softgpu::lower

@@ -9,16 +9,16 @@
 
 #include "softgpu/lower/function/recover_pointers.hpp"
 #include "softgpu/lower/function/register_types.hpp"
-#include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/values/flush.hpp"
 
 namespace softgpu::lower {
 
-FunctionLowering::FunctionLowering(ModuleLowering& module_lowering, const ptx::Function& function,
+FunctionLowering::FunctionLowering(ModuleLowering& module_lowering, RowOf row_of, const ptx::Function& function,
                                    llvm::Function& target)
     : ir(module_lowering.context()),
       module(module_lowering),
       source(function),
+      row_of_(row_of),
       target_(target),
       registers_(function.registers.size()),
       register_types_(choose_register_types(module_lowering.context(), function)),
@@ -49,7 +49,7 @@ void FunctionLowering::make_blocks() {
 }
 
 void FunctionLowering::lower(const ptx::Instruction& instruction) {
-  const Row& row = row_of(instruction.opcode);
+  const Row& row = row_of_(instruction.opcode);
   if (!row.emit) refuse(instruction, "is not supported");
   if (!instruction.guard || row.guarding == Guarding::own) return row.emit(*this, instruction);
 

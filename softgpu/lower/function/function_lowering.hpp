@@ -1,4 +1,4 @@
-// One PTX function to LLVM IR. Instruction handlers (instructions.hpp) use the second half of the interface.
+// One PTX function to LLVM IR. What lowers instructions (handler.hpp) uses the second half of the interface.
 //
 // Registers are allocas, always accessed with the alloca's own type; run() promotes them to values at the end.
 #pragma once
@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "softgpu/lower/function/instruction_row.hpp"
 #include "softgpu/lower/module/module_lowering.hpp"
 
 namespace softgpu::lower {
 
 class FunctionLowering {
  public:
-  FunctionLowering(ModuleLowering&, const ptx::Function& source, llvm::Function& target);
+  FunctionLowering(ModuleLowering&, RowOf, const ptx::Function& source, llvm::Function& target);
   void run();
 
   // What instruction handlers build with.
@@ -74,6 +75,7 @@ class FunctionLowering {
   const ptx::Variable* variable_of(const ptx::Symbol&) const;
   bool is_shared(const ptx::Symbol&) const;
 
+  const RowOf row_of_;
   llvm::Function& target_;
   llvm::BasicBlock* entry_ = nullptr;
   std::vector<llvm::BasicBlock*> block_at_;   // by instruction; null where no label stands

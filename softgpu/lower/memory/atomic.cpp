@@ -1,6 +1,6 @@
 // Read-modify-write.
 #include "softgpu/lower/floating_point/elementwise.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/memory/memory.hpp"
 #include "softgpu/lower/memory/memory_order.hpp"
 #include "softgpu/lower/values/float_formats.hpp"
 

@@ -1,5 +1,6 @@
 // Loads, stores and fences. A vector access is one access for each element.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/memory/memory.hpp"
+
 #include "softgpu/lower/memory/memory_order.hpp"
 
 namespace softgpu::lower {

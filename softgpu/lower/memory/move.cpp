@@ -1,6 +1,6 @@
 // mov, and addresses between state spaces.
 #include "softgpu/lower/function/cluster.hpp"
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/memory/memory.hpp"
 
 namespace softgpu::lower {
 namespace {
@@ -104,6 +104,17 @@ void lower_isspacep(FunctionLowering& f, const Instruction& i) {
     }
   }
   f.write(i.operands[0], result, Type::pred);
+}
+
+void lower_mapa(FunctionLowering& f, const Instruction& i) {
+  Value* address = f.read(i.operands[1], Type::u64);
+  Value* mapped = mapped_to_rank(f, address, f.read(i.operands[2], Type::u32), !i.space);
+  f.write(i.operands[0], resize(f.ir, mapped, ptx::bits(i.types[0]), false), i.types[0]);
+}
+
+void lower_getctarank(FunctionLowering& f, const Instruction& i) {
+  Value* address = f.read(i.operands[1], Type::u64);
+  f.write(i.operands[0], rank_of_address(f, i.space ? address : cluster_address(f, address)), Type::u32);
 }
 
 }  // namespace softgpu::lower

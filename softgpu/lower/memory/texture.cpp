@@ -1,7 +1,7 @@
 // Textures and surfaces: calls of the texture unit, one for each thread.
 #include "softgpu/abi/texture.hpp"
 
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/memory/memory.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -35,4 +35,8 @@ class CallGraph {
 // The index of a function of the module; the function must be one of its elements.
 std::uint32_t index_of(const ptx::Module&, const ptx::Function&);
 
+// The address of a device function as PTX code sees it: a number made from its place in the module, the same in
+// every kernel. Indirect calls are a choice between the functions that fit, so this is nothing to jump to.
+constexpr std::uint64_t function_address(std::size_t index_in_module) { return (index_in_module + 1) * 16; }
+
 }  // namespace softgpu::lower

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "softgpu/lower/function/function_lowering.hpp"
-#include "softgpu/lower/module/provided_functions.hpp"
+#include "softgpu/lower/module/shared_layout.hpp"
 
 namespace softgpu::lower {
 namespace {
@@ -81,16 +80,10 @@ ModuleLowering::ModuleLowering(llvm::LLVMContext& context, const ptx::Module& so
     shared_offsets_[entry.variable] = entry.offset;
 }
 
-std::unique_ptr<llvm::Module> ModuleLowering::run() {
+std::unique_ptr<llvm::Module> ModuleLowering::run(const Fill& fill) {
   const std::vector<std::uint32_t> reachable = call_graph_.reachable(index_of(source_, kernel_));
   for (std::uint32_t index : reachable) declare(index);
-  for (std::uint32_t index : reachable) {
-    const ptx::Function& function = source_.functions[index];
-    if (function.is_definition)
-      FunctionLowering(*this, function, *functions_[index]).run();
-    else
-      define_provided(*this, function, *functions_[index]);
-  }
+  for (std::uint32_t index : reachable) fill(*this, source_.functions[index], *functions_[index]);
   return std::move(module_);
 }
 

@@ -3,11 +3,11 @@
 
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "softgpu/abi/marks.hpp"
-#include "softgpu/lower/lower.hpp"
 #include "softgpu/lower/module/call_graph.hpp"
 #include "softgpu/lower/values/types.hpp"
 
@@ -34,7 +34,9 @@ struct Signature {
 class ModuleLowering {
  public:
   ModuleLowering(llvm::LLVMContext&, const ptx::Module&, const ptx::Function& kernel);
-  std::unique_ptr<llvm::Module> run();
+  // Declares what the kernel can reach, and has each function's body made by `fill`.
+  using Fill = std::function<void(ModuleLowering&, const ptx::Function& source, llvm::Function& target)>;
+  std::unique_ptr<llvm::Module> run(const Fill& fill);
 
   llvm::LLVMContext& context() { return module_->getContext(); }
   const ptx::Module& source() const { return source_; }

@@ -1,6 +1,7 @@
+#include "softgpu/lower/module/shared_layout.hpp"
+
 #include <algorithm>
 
-#include "softgpu/lower/lower.hpp"
 #include "softgpu/lower/module/call_graph.hpp"
 
 namespace softgpu::lower {

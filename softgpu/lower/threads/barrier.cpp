@@ -1,5 +1,5 @@
 // Barriers of the block, of the cluster and of the warp.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/threads/threads.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -2,8 +2,8 @@
 // times at which it may happen; nothing is left to wait for.
 #include "softgpu/abi/mbarrier.hpp"
 
-#include "softgpu/lower/instructions.hpp"
 #include "softgpu/lower/memory/memory_order.hpp"
+#include "softgpu/lower/threads/threads.hpp"
 
 namespace softgpu::lower {
 namespace {

@@ -1,5 +1,5 @@
 // Exchange between the lanes of a warp.
-#include "softgpu/lower/instructions.hpp"
+#include "softgpu/lower/threads/threads.hpp"
 
 namespace softgpu::lower {
 namespace {
