@@ -10,25 +10,54 @@ import re
 import sys
 from pathlib import Path
 
-# A folder may include its own files and those of the folders it is built on, directly or through others.
-BUILT_ON = {
+# What the files of a folder may include, besides each other: files of these folders, which all come before it. Only what
+# is named here, not what those include in turn. A folder stands for what is in it and, unless they are named
+# themselves, its subfolders.
+MAY_INCLUDE = {
     "include/cuprum": [],
     "src/support": ["include/cuprum"],
     "src/driver_abi": ["include/cuprum"],
     "src/device_image": [],
-    "src/driver": ["src/driver_abi", "src/support"],
-    "src/toolchain": ["src/driver_abi", "src/support"],
-    "src/core": ["src/driver", "src/toolchain", "src/device_image"],
+    "src/driver": ["src/driver_abi", "src/support", "include/cuprum"],
+    "src/toolchain": ["src/driver_abi", "src/support", "include/cuprum"],
+    "src/core": ["src/driver", "src/device_image", "src/support", "include/cuprum"],
     "softgpu/abi": [],
     "softgpu/ptx": [],
     "softgpu/memory": [],
     "softgpu/texture": ["softgpu/abi"],
-    "softgpu/exec": ["softgpu/abi", "softgpu/texture"],
+    "softgpu/exec": ["softgpu/texture", "softgpu/abi"],
     "softgpu/simt": ["softgpu/abi"],
-    "softgpu/lower": ["softgpu/ptx", "softgpu/abi"],
-    "softgpu/jit": ["softgpu/simt", "softgpu/lower", "softgpu/exec"],  # exec says what compiled code looks like to it
-    "softgpu/runtime": ["softgpu/exec", "softgpu/texture", "softgpu/memory", "softgpu/jit", "src/device_image"],
-    "softgpu/api": ["softgpu/runtime"],
+    "softgpu/lower/values": ["softgpu/ptx"],
+    "softgpu/lower/module": ["softgpu/lower/values", "softgpu/ptx", "softgpu/abi"],
+    "softgpu/lower/function": ["softgpu/lower/module", "softgpu/lower/values", "softgpu/ptx", "softgpu/abi"],
+    "softgpu/lower/floating_point": ["softgpu/lower/function", "softgpu/lower/values"],
+    "softgpu/lower/arithmetic": ["softgpu/lower/floating_point", "softgpu/lower/function", "softgpu/lower/values"],
+    "softgpu/lower/memory": ["softgpu/lower/floating_point", "softgpu/lower/function", "softgpu/lower/values", "softgpu/ptx",
+                             "softgpu/abi"],
+    "softgpu/lower/control": ["softgpu/lower/function"],
+    "softgpu/lower/threads": ["softgpu/lower/memory", "softgpu/lower/function", "softgpu/abi"],
+    "softgpu/lower": ["softgpu/lower/threads", "softgpu/lower/control", "softgpu/lower/memory", "softgpu/lower/arithmetic",
+                      "softgpu/lower/floating_point", "softgpu/lower/function", "softgpu/lower/module", "softgpu/ptx"],
+    "softgpu/jit": ["softgpu/simt", "softgpu/lower", "softgpu/exec", "softgpu/ptx", "softgpu/abi"],
+    "softgpu/runtime/base": ["softgpu/jit", "softgpu/memory"],  # the compiler's settings are among the driver's
+    "softgpu/runtime/work": ["softgpu/runtime/base", "softgpu/exec", "softgpu/memory"],
+    "softgpu/runtime/memory": ["softgpu/runtime/work", "softgpu/runtime/base", "softgpu/exec", "softgpu/texture",
+                               "softgpu/memory"],
+    "softgpu/runtime/code": ["softgpu/runtime/memory", "softgpu/runtime/work", "softgpu/runtime/base", "softgpu/jit",
+                             "softgpu/exec", "softgpu/memory", "softgpu/ptx", "softgpu/abi", "src/device_image"],
+    "softgpu/runtime/graphs": ["softgpu/runtime/code", "softgpu/runtime/memory", "softgpu/runtime/work",
+                               "softgpu/runtime/base", "softgpu/memory"],
+    "softgpu/runtime": ["softgpu/runtime/graphs", "softgpu/runtime/code", "softgpu/runtime/memory", "softgpu/runtime/work",
+                        "softgpu/runtime/base", "softgpu/memory"],
+    "softgpu/api/base": ["softgpu/runtime", "softgpu/runtime/work", "softgpu/runtime/base"],
+    "softgpu/api/work": ["softgpu/api/base", "softgpu/runtime/graphs", "softgpu/runtime/memory", "softgpu/runtime/work",
+                         "softgpu/runtime/base"],
+    "softgpu/api/memory": ["softgpu/api/work", "softgpu/api/base", "softgpu/runtime/graphs", "softgpu/runtime/memory",
+                           "softgpu/runtime/work", "softgpu/runtime/base"],
+    "softgpu/api/code": ["softgpu/api/work", "softgpu/api/base", "softgpu/runtime/graphs", "softgpu/runtime/code",
+                         "softgpu/runtime/memory", "softgpu/runtime/work", "softgpu/runtime/base"],
+    "softgpu/api/graphs": ["softgpu/api/code", "softgpu/api/memory", "softgpu/api/work", "softgpu/api/base",
+                           "softgpu/runtime/graphs", "softgpu/runtime/code", "softgpu/runtime/work"],
     "softgpu/forward": ["src/device_image"],
     "examples": ["include/cuprum"],
     "bench": ["include/cuprum"],
@@ -36,7 +65,7 @@ BUILT_ON = {
     "tools/cuprum": ["include/cuprum"],
 }
 
-# Headers of others, by the start of their name, and the folders that may include them.
+# Headers of others, by the start of their name, and the folders that may include them, with all in those.
 FOREIGN = {
     "llvm/": ["softgpu/lower", "softgpu/simt", "softgpu/jit"],
     "llvm-c/": [],
@@ -63,13 +92,23 @@ def main():
     files = [file for layer in top_folders() for file in (root / layer).rglob("*") if file.suffix in SOURCE_SUFFIXES]
     if not files:
         sys.exit(f"no source files under {root}")
-    complaints = [complaint for file in sorted(files) for complaint in check_file(root, file)]
+    complaints = [*check_table(), *(complaint for file in sorted(files) for complaint in check_file(root, file))]
     print("\n".join(complaints) if complaints else f"{len(files)} files keep to the layers")
     sys.exit(1 if complaints else 0)
 
 
 def top_folders():
-    return sorted({layer.split("/")[0] for layer in BUILT_ON})
+    return sorted({layer.split("/")[0] for layer in MAY_INCLUDE})
+
+
+def check_table():
+    """The table itself has an order: there is no way from a folder back to it."""
+    known = set()
+    for layer, others in MAY_INCLUDE.items():
+        for other in others:
+            if other not in known:
+                yield f"tools/check_includes.py: {layer} may include {other}, which does not come before it in the table"
+        known.add(layer)
 
 
 def check_file(root, file):
@@ -90,14 +129,14 @@ def check_include(root, file, layer, quote, name):
     """Why this include is forbidden, or None."""
     for prefix, layers in FOREIGN.items():
         if name.startswith(prefix):
-            return None if layer in layers else f"only {' and '.join(layers) or 'nobody'} may"
+            return None if any(is_in(layer, other) for other in layers) else f"only {' and '.join(layers) or 'nobody'} may"
     target = find(root, file, name)
     if target is None:
         return "no such file in the project" if quote == '"' else None
     target_layer = layer_of(target)
-    if target_layer == layer or target_layer in reachable(layer):
+    if target_layer == layer or target_layer in MAY_INCLUDE[layer]:
         return None
-    return f"{layer} is not built on {target_layer}"
+    return f"{target_layer or 'its folder'} is not among what {layer} may include"
 
 
 def find(root, file, name):
@@ -110,15 +149,15 @@ def find(root, file, name):
 
 
 def layer_of(name):
-    return next((layer for layer in BUILT_ON if name.startswith(layer + "/")), None)
+    """The folder of the table that a file belongs to; None for a folder beside named ones that is not named itself."""
+    folder = name.rpartition("/")[0]
+    layer = max((layer for layer in MAY_INCLUDE if is_in(folder, layer)), key=len, default=None)
+    has_named_subfolders = any(other != layer and is_in(other, layer) for other in MAY_INCLUDE) if layer else False
+    return None if has_named_subfolders and folder != layer else layer
 
 
-def reachable(layer, seen=frozenset()):
-    found = set()
-    for below in BUILT_ON[layer]:
-        if below not in seen:
-            found |= {below} | reachable(below, seen | {layer})
-    return found
+def is_in(folder, other):
+    return folder == other or folder.startswith(other + "/")
 
 
 if __name__ == "__main__":

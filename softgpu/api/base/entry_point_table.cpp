@@ -15,7 +15,7 @@ EntryPoint entry(std::string_view name, int version, bool per_thread, Pointer fu
 
 std::span<const EntryPoint> entry_points() {
   static const EntryPoint table[] = {
-#include "softgpu/api/entry_points.inc"
+#include "softgpu/api/base/entry_points.inc"
   };
   return table;
 }

@@ -16,7 +16,7 @@ struct Name {
 
 constexpr Name kNames[] = {
 #define ERROR(name) {name, #name},
-#include "softgpu/api/errors.inc"
+#include "softgpu/api/base/errors.inc"
 #undef ERROR
 };
 

@@ -10,5 +10,5 @@
 // What is defined here as cuX gets a name of its own, so that generated code can stand between it and the program. Not
 // where the names that programs see are meant (SOFTGPU_EXPORTED_NAMES).
 #ifndef SOFTGPU_EXPORTED_NAMES
-  #include "softgpu/api/implementations.inc"
+  #include "softgpu/api/base/implementations.inc"
 #endif

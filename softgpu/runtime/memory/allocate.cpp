@@ -133,11 +133,11 @@ void register_host(MemoryServices& services, Context& context, void* pointer, st
   require(is_mapped(pointer, bytes), CUDA_ERROR_INVALID_VALUE,
           "there is no memory at some of the addresses, or the program may not read it");
   const bool added = services.allocations.insert({.base = static_cast<std::byte*>(pointer),
-                                                         .size = bytes,
-                                                         .kind = memory::Kind::registered,
-                                                         .device = context.device().ordinal(),
-                                                         .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP,
-                                                         .context = context.id()});
+                                                  .size = bytes,
+                                                  .kind = memory::Kind::registered,
+                                                  .device = context.device().ordinal(),
+                                                  .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP,
+                                                  .context = context.id()});
   require(added, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "the range overlaps memory the driver already knows");
 }
 
