@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "softgpu/jit/link.hpp"
+#include "softgpu/jit/linked_code.hpp"
 #include "softgpu/jit/pipeline.hpp"
 #include "softgpu/jit/program_impl.hpp"
 #include "softgpu/jit/symbols.hpp"

@@ -13,7 +13,7 @@
 
 namespace softgpu::memory {
 
-class Pool;
+class OrderedPool;
 
 enum class Kind : std::uint8_t {
   device,      // cuMemAlloc, pools on a device, module variables
@@ -36,10 +36,10 @@ struct Allocation {
   std::byte* base = nullptr;
   std::size_t size = 0;  // as asked for
   Kind kind = Kind::device;
-  int device = 0;              // ordinal of the device that holds it, or on which it was allocated
-  unsigned flags = 0;          // as the entry point took them
-  std::uint64_t context = 0;   // id of the context it was allocated in; 0 for stream-ordered memory
-  std::shared_ptr<Pool> pool;  // stream-ordered memory
+  int device = 0;                     // ordinal of the device that holds it, or on which it was allocated
+  unsigned flags = 0;                 // as the entry point took them
+  std::uint64_t context = 0;          // id of the context it was allocated in; 0 for stream-ordered memory
+  std::shared_ptr<OrderedPool> pool;  // stream-ordered memory
   FreedBy freed_by = FreedBy::freeing;
   Access access = Access::read_write;
   std::shared_ptr<Backing> backing;  // null: pages that only this allocation has

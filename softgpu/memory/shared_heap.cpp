@@ -13,7 +13,7 @@ std::uint64_t position(std::uint64_t slot) { return slot * sizeof(ExportRecord);
 std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes; }
 
 // At addresses of its own.
-std::byte* map_part(AddressSpace& space, const SharedMemory& file, std::uint64_t offset, std::size_t bytes) {
+std::byte* map_part(AddressSpace& space, const SharedFile& file, std::uint64_t offset, std::size_t bytes) {
   std::byte* base = space.claim(bytes);
   try {
     file.map_at(base, offset, round_up(bytes, kPageBytes), Access::read_write);
@@ -26,7 +26,7 @@ std::byte* map_part(AddressSpace& space, const SharedMemory& file, std::uint64_t
 
 }  // namespace
 
-SharedHeap::SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedMemory> file)
+SharedHeap::SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedFile> file)
     : Heap(account->space(), account->capacity()), account_(std::move(account)), file_(std::move(file)) {
   free_slots_.give(0, kSlots);
   free_offsets_.give(kTableBytes, file_->bytes() - kTableBytes);
@@ -86,7 +86,7 @@ void SharedHeap::withdraw(std::uint64_t slot) {
   free_slots_.give(slot, 1);
 }
 
-ImportedHeap::ImportedHeap(AddressSpace& space, std::shared_ptr<SharedMemory> file)
+ImportedHeap::ImportedHeap(AddressSpace& space, std::shared_ptr<SharedFile> file)
     : Heap(space, 0), file_(std::move(file)) {}
 
 std::byte* ImportedHeap::allocate(std::size_t) { throw OutOfMemory(); }

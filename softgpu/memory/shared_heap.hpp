@@ -8,7 +8,7 @@
 
 #include "softgpu/memory/free_ranges.hpp"
 #include "softgpu/memory/heap.hpp"
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 namespace softgpu::memory {
 
@@ -26,12 +26,12 @@ class SharedHeap final : public Heap, public std::enable_shared_from_this<Shared
   // As much address space as a file has, which is far more than memory there could be.
   static constexpr std::size_t kFileBytes = std::size_t{1} << 44;
 
-  SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedMemory> file);
+  SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedFile> file);
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* base, std::size_t bytes) override;
 
-  const SharedMemory& file() const { return *file_; }
+  const SharedFile& file() const { return *file_; }
 
   // Where an exported allocation can be found. Withdrawn with the object.
   class Export final : public Backing {
@@ -59,7 +59,7 @@ class SharedHeap final : public Heap, public std::enable_shared_from_this<Shared
   void withdraw(std::uint64_t slot);
 
   const std::shared_ptr<Heap> account_;
-  const std::shared_ptr<SharedMemory> file_;
+  const std::shared_ptr<SharedFile> file_;
   std::mutex mutex_;
   FreeRanges free_offsets_;
   FreeRanges free_slots_;
@@ -70,19 +70,19 @@ class SharedHeap final : public Heap, public std::enable_shared_from_this<Shared
 // Mappings of another process's SharedHeap. Nothing can be allocated from it. Thread-safe.
 class ImportedHeap final : public Heap {
  public:
-  ImportedHeap(AddressSpace& space, std::shared_ptr<SharedMemory> file);
+  ImportedHeap(AddressSpace& space, std::shared_ptr<SharedFile> file);
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* base, std::size_t bytes) override;
 
-  const SharedMemory& file() const { return *file_; }
+  const SharedFile& file() const { return *file_; }
 
   // Empty when there is no such export, or not any more.
   std::optional<ExportRecord> find(std::uint64_t slot, std::uint64_t serial) const;
   std::byte* map(const ExportRecord& record);
 
  private:
-  const std::shared_ptr<SharedMemory> file_;
+  const std::shared_ptr<SharedFile> file_;
 };
 
 }  // namespace softgpu::memory

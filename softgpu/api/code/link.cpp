@@ -1,17 +1,18 @@
 // Linking.
-#include "softgpu/runtime/code/link.hpp"
-
 #include "softgpu/api/base/call.hpp"
 #include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/code/link_state.hpp"
 #include "softgpu/runtime/code/program.hpp"
 
 namespace softgpu::api {
 namespace {
 
 using runtime::JitOptions;
-using runtime::Link;
+using runtime::LinkState;
 
-std::shared_ptr<Link> find_link(CUlinkState state) { return find(Driver::get().code().links, state, "not a link"); }
+std::shared_ptr<LinkState> find_link(CUlinkState state) {
+  return find(Driver::get().code().links, state, "not a link");
+}
 
 // For its checks: what they say is advice to a compiler for GPUs.
 void check_input_options(unsigned count, CUjit_option* options, void** values) {
@@ -28,8 +29,8 @@ extern "C" {
 CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
   return call_in_context(__func__, [&](const Context& context) {
     require_pointer(state);
-    auto link = std::make_shared<Link>(JitOptions(count, options, values, JitOptions::Use::link),
-                                       context.device().compute_capability());
+    auto link = std::make_shared<LinkState>(JitOptions(count, options, values, JitOptions::Use::link),
+                                            context.device().compute_capability());
     *state = Driver::get().code().links.add(std::move(link));
   });
 }

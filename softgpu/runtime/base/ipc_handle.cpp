@@ -12,13 +12,13 @@
 namespace softgpu::runtime {
 namespace {
 
-using memory::SharedMemory;
+using memory::SharedFile;
 
 struct HandleData {
   std::array<char, 8> magic;
-  SharedMemory::Purpose purpose;
+  SharedFile::Purpose purpose;
   std::int32_t process, descriptor;
-  SharedMemory::Id id;
+  SharedFile::Id id;
   std::array<std::byte, 28> zeros;
 };
 static_assert(sizeof(HandleData) == kIpcHandleBytes);
@@ -35,7 +35,7 @@ memory::Descriptor open_of_process(int process, int descriptor) {
 
 }  // namespace
 
-void write_ipc_handle(const SharedMemory& file, SharedMemory::Purpose purpose, void* handle) {
+void write_ipc_handle(const SharedFile& file, SharedFile::Purpose purpose, void* handle) {
   const HandleData data{.magic = kMagic,
                         .purpose = purpose,
                         .process = getpid(),
@@ -45,14 +45,14 @@ void write_ipc_handle(const SharedMemory& file, SharedMemory::Purpose purpose, v
   std::memcpy(handle, &data, sizeof data);
 }
 
-std::shared_ptr<SharedMemory> open_ipc_handle(SharedMemory::Purpose purpose, const void* handle) {
+std::shared_ptr<SharedFile> open_ipc_handle(SharedFile::Purpose purpose, const void* handle) {
   HandleData data;
   std::memcpy(&data, handle, sizeof data);
   require(data.magic == kMagic && data.purpose == purpose && data.process > 0 && data.descriptor >= 0 &&
               data.zeros == decltype(data.zeros){},
           CUDA_ERROR_INVALID_VALUE, "not a handle for other processes, or one of another kind");
   require(data.process != getpid(), CUDA_ERROR_INVALID_CONTEXT, "the handle is of this process");
-  auto file = SharedMemory::open(purpose, open_of_process(data.process, data.descriptor));
+  auto file = SharedFile::open(purpose, open_of_process(data.process, data.descriptor));
   require(file != nullptr && file->id() == data.id, CUDA_ERROR_MAP_FAILED,
           "the process that exported it has ended or has freed it, or is another user's");
   return file;

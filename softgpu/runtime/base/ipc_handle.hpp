@@ -7,16 +7,16 @@
 
 #include <memory>
 
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 namespace softgpu::runtime {
 
 inline constexpr std::size_t kIpcHandleBytes = 64;
 
-void write_ipc_handle(const memory::SharedMemory& file, memory::SharedMemory::Purpose purpose, void* handle);
+void write_ipc_handle(const memory::SharedFile& file, memory::SharedFile::Purpose purpose, void* handle);
 
 // Throws CUDA_ERROR_INVALID_CONTEXT for a handle of this very process, as NVIDIA's driver does;
 // CUDA_ERROR_INVALID_VALUE for what is no handle; CUDA_ERROR_MAP_FAILED for one that is no longer good.
-std::shared_ptr<memory::SharedMemory> open_ipc_handle(memory::SharedMemory::Purpose purpose, const void* handle);
+std::shared_ptr<memory::SharedFile> open_ipc_handle(memory::SharedFile::Purpose purpose, const void* handle);
 
 }  // namespace softgpu::runtime

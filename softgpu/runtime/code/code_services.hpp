@@ -14,7 +14,7 @@ namespace softgpu::runtime {
 class Function;
 class Kernel;
 class Library;
-class Link;
+class LinkState;
 struct MemoryServices;
 class Module;
 
@@ -30,7 +30,7 @@ struct CodeServices {
   HandleTable<CUfunction, Function> functions;
   HandleTable<CUlibrary, Library> libraries;
   HandleTable<CUkernel, Kernel> kernels;
-  HandleTable<CUlinkState, Link> links;
+  HandleTable<CUlinkState, LinkState> links;
 };
 
 }  // namespace softgpu::runtime

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "softgpu/jit/program.hpp"
-#include "softgpu/ptx/link.hpp"
+#include "softgpu/ptx/linker.hpp"
 #include "softgpu/runtime/code/device_code.hpp"
 #include "softgpu/runtime/code/jit_options.hpp"
 

@@ -17,9 +17,9 @@ namespace softgpu::runtime {
 namespace {
 
 using memory::Allocation;
-using memory::SharedMemory;
+using memory::SharedFile;
 
-constexpr auto kPurpose = SharedMemory::Purpose::device_memory;
+constexpr auto kPurpose = SharedFile::Purpose::device_memory;
 
 // What the file says of the memory.
 struct MemoryProperties {
@@ -30,9 +30,9 @@ struct MemoryProperties {
 // Another process's memory.
 class OpenedMemory final : public memory::Backing {
  public:
-  explicit OpenedMemory(std::shared_ptr<SharedMemory> opened) : file(std::move(opened)) {}
+  explicit OpenedMemory(std::shared_ptr<SharedFile> opened) : file(std::move(opened)) {}
 
-  const std::shared_ptr<SharedMemory> file;
+  const std::shared_ptr<SharedFile> file;
   unsigned uses = 1;  // under the lock
 };
 
@@ -54,7 +54,7 @@ using Piece = std::array<std::uint64_t, 8 * 1024>;
 }
 
 // Whole pages. Leaves out what is zero, as the file is: untouched memory stays untouched.
-void copy_content(const std::byte* base, std::size_t bytes, const SharedMemory& file) {
+void copy_content(const std::byte* base, std::size_t bytes, const SharedFile& file) {
   const auto piece = std::make_unique<Piece>();
   for (std::size_t done = 0; done < bytes; done += sizeof(Piece)) {
     const std::size_t size = std::min(sizeof(Piece), bytes - done);
@@ -63,9 +63,9 @@ void copy_content(const std::byte* base, std::size_t bytes, const SharedMemory& 
   }
 }
 
-std::shared_ptr<SharedMemory> make_file(memory::AddressSpace& space, const Allocation& allocation) {
+std::shared_ptr<SharedFile> make_file(memory::AddressSpace& space, const Allocation& allocation) {
   const std::size_t bytes = memory::round_up(allocation.size, memory::kPageBytes);
-  auto file = SharedMemory::create(kPurpose, bytes, MemoryProperties{allocation.device, allocation.size});
+  auto file = SharedFile::create(kPurpose, bytes, MemoryProperties{allocation.device, allocation.size});
   const exec::PausedWrites paused(allocation.base, bytes);
   try {
     copy_content(allocation.base, bytes, *file);
@@ -78,7 +78,7 @@ std::shared_ptr<SharedMemory> make_file(memory::AddressSpace& space, const Alloc
   return file;
 }
 
-CUdeviceptr map_opened(MemoryServices& services, Context& context, std::shared_ptr<SharedMemory> file) {
+CUdeviceptr map_opened(MemoryServices& services, Context& context, std::shared_ptr<SharedFile> file) {
   const auto properties = file->properties<MemoryProperties>();
   require(properties.bytes != 0 && memory::round_up(properties.bytes, memory::kPageBytes) == file->bytes(),
           CUDA_ERROR_INVALID_VALUE, "not a size that memory can have");
@@ -111,7 +111,7 @@ CUipcMemHandle export_memory(MemoryServices& services, CUdeviceptr pointer) {
   const std::scoped_lock lock(ipc_mutex());
   const auto found = allocations.find(to_pointer(pointer));
   require(found && can_be_exported(*found), CUDA_ERROR_INVALID_VALUE, "not memory of cuMemAlloc");
-  auto file = std::dynamic_pointer_cast<SharedMemory>(found->backing);
+  auto file = std::dynamic_pointer_cast<SharedFile>(found->backing);
   if (file == nullptr) {
     file = make_file(services.space, *found);
     allocations.modify(found->base, [&](Allocation& entry) { entry.backing = file; });

@@ -17,7 +17,8 @@ std::atomic<bool> freed_since_trim{false};
 
 class FreeOp final : public Op {
  public:
-  FreeOp(std::shared_ptr<memory::Pool> pool, memory::Pool::Ticket ticket) : pool_(std::move(pool)), ticket_(ticket) {}
+  FreeOp(std::shared_ptr<memory::OrderedPool> pool, memory::OrderedPool::Ticket ticket)
+      : pool_(std::move(pool)), ticket_(ticket) {}
 
  protected:
   void run() override {
@@ -28,16 +29,16 @@ class FreeOp final : public Op {
   }
 
  private:
-  std::shared_ptr<memory::Pool> pool_;
-  const memory::Pool::Ticket ticket_;
+  std::shared_ptr<memory::OrderedPool> pool_;
+  const memory::OrderedPool::Ticket ticket_;
 };
 
 // What a pool asks of the stream that allocates.
-class StreamClient final : public memory::Pool::Client {
+class StreamClient final : public memory::OrderedPool::Client {
  public:
   explicit StreamClient(const Stream& stream) : stream_(stream) {}
-  memory::Pool::Stream stream() const override { return stream_.id(); }
-  bool comes_after(memory::Pool::Stream other, memory::Pool::Position position) const override {
+  memory::OrderedPool::Stream stream() const override { return stream_.id(); }
+  bool comes_after(memory::OrderedPool::Stream other, memory::OrderedPool::Position position) const override {
     return stream_.comes_after(other, position);
   }
   void wait_for(void* free) override { awaited_ = OpRef(static_cast<Op*>(free)); }
@@ -68,7 +69,7 @@ class ReleaseOp final : public Op {
 }  // namespace
 
 MemoryPool::MemoryPool(const Devices& devices, std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties)
-    : Pool(heap, memory::round_up(properties.maxSize, memory::kHugePageBytes)),
+    : OrderedPool(heap, memory::round_up(properties.maxSize, memory::kHugePageBytes)),
       devices_(devices),
       location_(properties.location),
       type_(properties.allocType),
@@ -182,7 +183,7 @@ void free_async(MemoryServices& services, CUdeviceptr pointer, Stream& stream) {
       CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
   require(allocations.erase(allocation->base).has_value(), CUDA_ERROR_INVALID_VALUE, "the memory is freed twice");
   if (const auto& pool = allocation->pool) {
-    const memory::Pool::Ticket ticket = pool->free(allocation->base, stream.id());
+    const memory::OrderedPool::Ticket ticket = pool->free(allocation->base, stream.id());
     const OpRef op(new FreeOp(pool, ticket));
     const std::uint64_t position = stream.enqueue(*op);
     pool->place(ticket, position, &*op);

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
-#include "softgpu/memory/pool.hpp"
+#include "softgpu/memory/ordered_pool.hpp"
 #include "softgpu/memory/shared_heap.hpp"
 
 namespace softgpu::runtime {
@@ -18,7 +18,7 @@ class Devices;
 struct MemoryServices;
 class Stream;
 
-class MemoryPool final : public memory::Pool, public std::enable_shared_from_this<MemoryPool> {
+class MemoryPool final : public memory::OrderedPool, public std::enable_shared_from_this<MemoryPool> {
  public:
   MemoryPool(const Devices& devices, std::shared_ptr<memory::Heap> heap, const CUmemPoolProps& properties);
 

@@ -11,28 +11,28 @@
 namespace softgpu::runtime {
 namespace {
 
-using memory::SharedMemory;
+using memory::SharedFile;
 
 // The memory that this process knows, so that what it exports and imports again is one thing, counted once.
 class Registry {
  public:
-  std::shared_ptr<PhysicalMemory> find(const SharedMemory::Id& id) {
+  std::shared_ptr<PhysicalMemory> find(const SharedFile::Id& id) {
     const std::scoped_lock lock(mutex_);
     const auto it = known_.find(id);
     return it == known_.end() ? nullptr : it->second.lock();
   }
-  void add(const SharedMemory::Id& id, const std::shared_ptr<PhysicalMemory>& memory) {
+  void add(const SharedFile::Id& id, const std::shared_ptr<PhysicalMemory>& memory) {
     const std::scoped_lock lock(mutex_);
     known_[id] = memory;
   }
-  void remove(const SharedMemory::Id& id) {
+  void remove(const SharedFile::Id& id) {
     const std::scoped_lock lock(mutex_);
     if (const auto it = known_.find(id); it != known_.end() && it->second.expired()) known_.erase(it);
   }
 
  private:
   std::mutex mutex_;
-  std::map<SharedMemory::Id, std::weak_ptr<PhysicalMemory>> known_;
+  std::map<SharedFile::Id, std::weak_ptr<PhysicalMemory>> known_;
 };
 
 Registry& registry() {
@@ -70,7 +70,7 @@ CUmemAllocationProp as_made(CUmemAllocationProp properties) {
 
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(Handles& handles, std::shared_ptr<SharedMemory> file, std::shared_ptr<memory::Heap> heap)
+PhysicalMemory::PhysicalMemory(Handles& handles, std::shared_ptr<SharedFile> file, std::shared_ptr<memory::Heap> heap)
     : handles_(handles), file_(std::move(file)), heap_(std::move(heap)) {}
 
 PhysicalMemory::~PhysicalMemory() {
@@ -79,7 +79,7 @@ PhysicalMemory::~PhysicalMemory() {
   registry().remove(file_->id());
 }
 
-std::shared_ptr<PhysicalMemory> PhysicalMemory::make(Handles& handles, std::shared_ptr<SharedMemory> file,
+std::shared_ptr<PhysicalMemory> PhysicalMemory::make(Handles& handles, std::shared_ptr<SharedFile> file,
                                                      std::shared_ptr<memory::Heap> heap) {
   std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(handles, std::move(file), std::move(heap)));
   made->handle_ = handles.add(made);
@@ -94,9 +94,9 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::create(MemoryServices& services,
           "the size is not a multiple of the granularity");
   const auto& heap = services.heap_of(properties.location);
   with_reclaiming(services, [&] { heap->charge(bytes); });
-  std::shared_ptr<SharedMemory> file;
+  std::shared_ptr<SharedFile> file;
   try {
-    file = SharedMemory::create(SharedMemory::Purpose::physical_memory, bytes, as_made(properties));
+    file = SharedFile::create(SharedFile::Purpose::physical_memory, bytes, as_made(properties));
   } catch (...) {
     heap->refund(bytes);
     throw;
@@ -108,7 +108,7 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::import(MemoryServices& services,
                                                        CUmemAllocationHandleType type) {
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE,
           "memory is shared by file descriptor");
-  auto file = SharedMemory::open(SharedMemory::Purpose::physical_memory, memory::Descriptor::duplicate(descriptor));
+  auto file = SharedFile::open(SharedFile::Purpose::physical_memory, memory::Descriptor::duplicate(descriptor));
   require(file != nullptr, CUDA_ERROR_INVALID_VALUE, "not a descriptor of shared memory");
   if (auto known = registry().find(file->id())) {
     known->retain();

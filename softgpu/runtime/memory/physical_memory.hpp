@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "softgpu/memory/heap.hpp"
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 #include "softgpu/runtime/base/handles.hpp"
 
 namespace softgpu::runtime {
@@ -37,7 +37,7 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
   // As created; what was imported names no types of handles, though it can be shared further.
   CUmemAllocationProp properties() const;
   std::size_t bytes() const { return file_->bytes(); }
-  const memory::SharedMemory& file() const { return *file_; }
+  const memory::SharedFile& file() const { return *file_; }
   bool on_device() const { return properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
 
   CUmemGenericAllocationHandle handle() const;
@@ -50,12 +50,12 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
 
  private:
   using Handles = HandleTable<PhysicalHandle, PhysicalMemory>;
-  PhysicalMemory(Handles& handles, std::shared_ptr<memory::SharedMemory> file, std::shared_ptr<memory::Heap> heap);
-  static std::shared_ptr<PhysicalMemory> make(Handles& handles, std::shared_ptr<memory::SharedMemory> file,
+  PhysicalMemory(Handles& handles, std::shared_ptr<memory::SharedFile> file, std::shared_ptr<memory::Heap> heap);
+  static std::shared_ptr<PhysicalMemory> make(Handles& handles, std::shared_ptr<memory::SharedFile> file,
                                               std::shared_ptr<memory::Heap> heap);
 
   Handles& handles_;
-  const std::shared_ptr<memory::SharedMemory> file_;
+  const std::shared_ptr<memory::SharedFile> file_;
   const std::shared_ptr<memory::Heap> heap_;  // that counts it; null: another process does
   PhysicalHandle handle_ = nullptr;
   std::mutex mutex_;

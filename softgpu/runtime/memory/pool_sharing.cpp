@@ -9,7 +9,7 @@
 namespace softgpu::runtime {
 namespace {
 
-using memory::SharedMemory;
+using memory::SharedFile;
 
 // What the pool's file says of it.
 struct PoolProperties {
@@ -20,7 +20,7 @@ struct PoolProperties {
 // What CUmemPoolPtrExportData holds.
 struct PointerData {
   std::array<char, 8> magic;
-  SharedMemory::Id pool;
+  SharedFile::Id pool;
   std::uint64_t slot, serial;
   std::array<std::byte, 24> zeros;
 };
@@ -65,7 +65,7 @@ std::shared_ptr<memory::Heap> shareable_heap(const std::shared_ptr<memory::Heap>
   require(properties.handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_NOT_SUPPORTED,
           "softgpu shares pools by file descriptor only");
   return std::make_shared<memory::SharedHeap>(
-      heap, SharedMemory::create(SharedMemory::Purpose::pool, memory::SharedHeap::kFileBytes, pool));
+      heap, SharedFile::create(SharedFile::Purpose::pool, memory::SharedHeap::kFileBytes, pool));
 }
 
 int export_pool(const MemoryPool& pool, CUmemAllocationHandleType type) {
@@ -78,7 +78,7 @@ int export_pool(const MemoryPool& pool, CUmemAllocationHandleType type) {
 
 std::shared_ptr<MemoryPool> import_pool(MemoryServices& services, int descriptor, CUmemAllocationHandleType type) {
   require_file_descriptor(type);
-  auto file = SharedMemory::open(SharedMemory::Purpose::pool, memory::Descriptor::duplicate(descriptor));
+  auto file = SharedFile::open(SharedFile::Purpose::pool, memory::Descriptor::duplicate(descriptor));
   require(file != nullptr, CUDA_ERROR_INVALID_VALUE, "not a descriptor of a shared memory pool");
   const auto said = file->properties<PoolProperties>();
   require(can_be_shared(said), CUDA_ERROR_INVALID_VALUE, "the pool is of a kind that can't be shared");

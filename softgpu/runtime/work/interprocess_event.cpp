@@ -19,10 +19,10 @@ struct InterprocessEvent::State {
 
 namespace {
 
-using memory::SharedMemory;
+using memory::SharedFile;
 using Ticket = InterprocessEvent::Ticket;
 
-constexpr auto kPurpose = SharedMemory::Purpose::event;
+constexpr auto kPurpose = SharedFile::Purpose::event;
 constexpr unsigned kParticipants = 4096;
 constexpr std::chrono::milliseconds kLookForDeathEvery{50};
 
@@ -43,7 +43,7 @@ struct flock byte_lock(unsigned byte) {
   return lock;
 }
 
-std::byte* map_page(memory::AddressSpace& space, const SharedMemory& file) {
+std::byte* map_page(memory::AddressSpace& space, const SharedFile& file) {
   std::byte* page = space.claim(memory::kPageBytes);
   try {
     file.map_at(page, 0, memory::kPageBytes, memory::Access::read_write);
@@ -56,7 +56,7 @@ std::byte* map_page(memory::AddressSpace& space, const SharedMemory& file) {
 
 }  // namespace
 
-InterprocessEvent::InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<SharedMemory> file)
+InterprocessEvent::InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<SharedFile> file)
     : space_(space),
       file_(std::move(file)),
       page_(map_page(space, *file_)),
@@ -68,7 +68,7 @@ InterprocessEvent::~InterprocessEvent() { space_.unclaim(page_, memory::kPageByt
 
 std::shared_ptr<InterprocessEvent> InterprocessEvent::create(memory::AddressSpace& space) {
   std::shared_ptr<InterprocessEvent> event(
-      new InterprocessEvent(space, SharedMemory::create(kPurpose, memory::kPageBytes, Nothing{})));
+      new InterprocessEvent(space, SharedFile::create(kPurpose, memory::kPageBytes, Nothing{})));
   event->claim_participant();
   return event;
 }

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "softgpu/memory/address_space.hpp"
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 namespace softgpu::runtime {
 
@@ -38,13 +38,13 @@ class InterprocessEvent {
 
  private:
   struct State;
-  InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<memory::SharedMemory> file);
+  InterprocessEvent(memory::AddressSpace& space, std::shared_ptr<memory::SharedFile> file);
   void claim_participant();
   bool alive(unsigned participant) const;
   bool recorder_is_gone() const;
 
   memory::AddressSpace& space_;  // where its page is mapped
-  const std::shared_ptr<memory::SharedMemory> file_;
+  const std::shared_ptr<memory::SharedFile> file_;
   std::byte* const page_;
   State& state_;
   unsigned participant_ = 0;  // the byte that this process has locked

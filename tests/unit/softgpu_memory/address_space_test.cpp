@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "softgpu/memory/heap.hpp"
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 namespace softgpu::memory {
 namespace {
@@ -190,7 +190,7 @@ TEST(AddressSpace, FilesDontStayInAChunk) {
   AddressSpace space(kGiB, 0);
   std::byte* const neighbour = space.map(kPageBytes);
   std::byte* const memory = space.map(kPageBytes);
-  const auto file = SharedMemory::create(SharedMemory::Purpose::device_memory, kPageBytes, 0);
+  const auto file = SharedFile::create(SharedFile::Purpose::device_memory, kPageBytes, 0);
   file->map_at(memory, 0, kPageBytes, Access::read_write);
   space.note_file(memory);
   memory[0] = std::byte{1};

@@ -15,10 +15,10 @@ namespace softgpu::runtime {
 struct LinkInput;
 
 // Thread-safe.
-class Link {
+class LinkState {
  public:
   // The options' arrays must stay valid until the link is destroyed, as the driver API says.
-  Link(JitOptions options, unsigned compute_capability);
+  LinkState(JitOptions options, unsigned compute_capability);
 
   // What the input is, its first bytes say; the type only where a GPU's linker would treat it differently. `name` is
   // for messages and may be null. What is wrong goes to the error log and into the Failure; the input has no effect

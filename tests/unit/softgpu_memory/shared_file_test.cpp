@@ -1,4 +1,4 @@
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace softgpu::memory {
 namespace {
 
-using Purpose = SharedMemory::Purpose;
+using Purpose = SharedFile::Purpose;
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
@@ -18,12 +18,12 @@ struct Said {
   int a, b;
 };
 
-std::shared_ptr<SharedMemory> open_again(const SharedMemory& file, Purpose purpose) {
-  return SharedMemory::open(purpose, file.descriptor().duplicate());
+std::shared_ptr<SharedFile> open_again(const SharedFile& file, Purpose purpose) {
+  return SharedFile::open(purpose, file.descriptor().duplicate());
 }
 
-TEST(SharedMemory, IsFoundByItsDescriptor) {
-  const auto file = SharedMemory::create(Purpose::pool, 8192, Said{3, 4});
+TEST(SharedFile, IsFoundByItsDescriptor) {
+  const auto file = SharedFile::create(Purpose::pool, 8192, Said{3, 4});
   const auto again = open_again(*file, Purpose::pool);
   ASSERT_NE(again, nullptr);
   EXPECT_EQ(again->id(), file->id());
@@ -31,43 +31,43 @@ TEST(SharedMemory, IsFoundByItsDescriptor) {
   EXPECT_EQ(again->properties<Said>().b, 4);
 }
 
-TEST(SharedMemory, HasAnIdOfItsOwn) {
-  EXPECT_NE(SharedMemory::create(Purpose::pool, 4096, Said{})->id(),
-            SharedMemory::create(Purpose::pool, 4096, Said{})->id());
+TEST(SharedFile, HasAnIdOfItsOwn) {
+  EXPECT_NE(SharedFile::create(Purpose::pool, 4096, Said{})->id(),
+            SharedFile::create(Purpose::pool, 4096, Said{})->id());
 }
 
-TEST(SharedMemory, IsNotTakenForAnotherPurpose) {
-  const auto file = SharedMemory::create(Purpose::pool, 4096, Said{});
+TEST(SharedFile, IsNotTakenForAnotherPurpose) {
+  const auto file = SharedFile::create(Purpose::pool, 4096, Said{});
   EXPECT_EQ(open_again(*file, Purpose::event), nullptr);
 }
 
-TEST(SharedMemory, OtherFilesAreRefused) {
-  EXPECT_EQ(SharedMemory::open(Purpose::pool, Descriptor()), nullptr);
-  EXPECT_EQ(SharedMemory::open(Purpose::pool, Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))), nullptr);
+TEST(SharedFile, OtherFilesAreRefused) {
+  EXPECT_EQ(SharedFile::open(Purpose::pool, Descriptor()), nullptr);
+  EXPECT_EQ(SharedFile::open(Purpose::pool, Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))), nullptr);
   Descriptor sealed(memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(sealed.number(), 8 << 20), 0);
   ASSERT_EQ(fcntl(sealed.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  EXPECT_EQ(SharedMemory::open(Purpose::pool, std::move(sealed)), nullptr);
+  EXPECT_EQ(SharedFile::open(Purpose::pool, std::move(sealed)), nullptr);
 }
 
-TEST(SharedMemory, CantBeCutShort) {
-  const auto file = SharedMemory::create(Purpose::pool, 8192, Said{});
+TEST(SharedFile, CantBeCutShort) {
+  const auto file = SharedFile::create(Purpose::pool, 8192, Said{});
   EXPECT_NE(ftruncate(file->descriptor().number(), 0), 0);
 }
 
-TEST(SharedMemory, FileWithoutTheSealsIsRefused) {
-  const auto file = SharedMemory::create(Purpose::pool, 4096, Said{});
+TEST(SharedFile, FileWithoutTheSealsIsRefused) {
+  const auto file = SharedFile::create(Purpose::pool, 4096, Said{});
   std::array<std::byte, 4096> header;
   ASSERT_EQ(pread(file->descriptor().number(), header.data(), header.size(), 0), 4096);
   Descriptor copy(memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(copy.number(), static_cast<off_t>(kHugePageBytes + 4096)), 0);
   ASSERT_EQ(pwrite(copy.number(), header.data(), header.size(), 0), 4096);
-  EXPECT_EQ(SharedMemory::open(Purpose::pool, std::move(copy)), nullptr);
+  EXPECT_EQ(SharedFile::open(Purpose::pool, std::move(copy)), nullptr);
 }
 
-TEST(SharedMemory, IsOneMemoryInTwoPlaces) {
+TEST(SharedFile, IsOneMemoryInTwoPlaces) {
   AddressSpace space(kGiB);
-  const auto file = SharedMemory::create(Purpose::pool, 2 * kPageBytes, Said{});
+  const auto file = SharedFile::create(Purpose::pool, 2 * kPageBytes, Said{});
   std::byte *first = space.claim(kPageBytes), *second = space.claim(kPageBytes);
   file->map_at(first, kPageBytes, kPageBytes, Access::read_write);
   file->map_at(second, kPageBytes, kPageBytes, Access::read);
@@ -79,8 +79,8 @@ TEST(SharedMemory, IsOneMemoryInTwoPlaces) {
   space.unclaim(second, kPageBytes);
 }
 
-TEST(SharedMemory, IsReadAndWrittenWithinItsBounds) {
-  const auto file = SharedMemory::create(Purpose::pool, kPageBytes, Said{});
+TEST(SharedFile, IsReadAndWrittenWithinItsBounds) {
+  const auto file = SharedFile::create(Purpose::pool, kPageBytes, Said{});
   std::uint32_t value = 5, read = 0;
   EXPECT_TRUE(file->write(kPageBytes - 4, &value, 4));
   EXPECT_TRUE(file->read(kPageBytes - 4, &read, 4));
@@ -95,7 +95,7 @@ class SharedHeaps : public testing::Test {
   AddressSpace space_{kGiB};
   std::shared_ptr<Heap> account_ = std::make_shared<Heap>(space_, 16 * kPageBytes);
   std::shared_ptr<SharedHeap> exporter_ =
-      std::make_shared<SharedHeap>(account_, SharedMemory::create(Purpose::pool, SharedHeap::kFileBytes, Said{}));
+      std::make_shared<SharedHeap>(account_, SharedFile::create(Purpose::pool, SharedHeap::kFileBytes, Said{}));
   ImportedHeap importer_{space_, open_again(exporter_->file(), Purpose::pool)};
 };
 

@@ -1,4 +1,4 @@
-#include "softgpu/memory/pool.hpp"
+#include "softgpu/memory/ordered_pool.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,15 +13,15 @@ std::size_t largest_fit(std::size_t bytes) { return bytes + bytes / 8; }
 
 }  // namespace
 
-Pool::Pool(std::shared_ptr<Heap> heap, std::size_t limit) : heap_(std::move(heap)), limit_(limit) {}
+OrderedPool::OrderedPool(std::shared_ptr<Heap> heap, std::size_t limit) : heap_(std::move(heap)), limit_(limit) {}
 
-Pool::~Pool() {
+OrderedPool::~OrderedPool() {
   for (const auto& [base, bytes] : in_use_) heap_->release(base, bytes);
   for (const auto& [bytes, base] : available_) heap_->release(base, bytes);
   for (const auto& [ticket, freed] : freed_) heap_->release(freed.block.base, freed.block.bytes);
 }
 
-std::byte* Pool::allocate(std::size_t bytes, Client& client) {
+std::byte* OrderedPool::allocate(std::size_t bytes, Client& client) {
   const std::size_t wanted = round_up(bytes, kPageBytes);
   if (wanted < bytes) throw OutOfMemory();
   const std::scoped_lock lock(mutex_);
@@ -32,7 +32,7 @@ std::byte* Pool::allocate(std::size_t bytes, Client& client) {
   return block.base;
 }
 
-void Pool::adopt(std::byte* base, std::size_t bytes) {
+void OrderedPool::adopt(std::byte* base, std::size_t bytes) {
   const std::size_t whole = round_up(bytes, kPageBytes);
   const std::scoped_lock lock(mutex_);
   in_use_.emplace(base, whole);
@@ -42,7 +42,7 @@ void Pool::adopt(std::byte* base, std::size_t bytes) {
   usage_.used_high = std::max(usage_.used_high, usage_.used);
 }
 
-Pool::Block Pool::find_block(std::size_t bytes, Client& client) {
+OrderedPool::Block OrderedPool::find_block(std::size_t bytes, Client& client) {
   if (const Block own = take_own(bytes, client.stream()); own.base != nullptr) return own;
   if (const Block block = take_available(bytes); block.base != nullptr) return block;
   if (const Block block = take_freed(bytes, client); block.base != nullptr) return block;
@@ -63,14 +63,14 @@ Pool::Block Pool::find_block(std::size_t bytes, Client& client) {
   }
 }
 
-Pool::Block Pool::take_own(std::size_t bytes, Stream stream) {
+OrderedPool::Block OrderedPool::take_own(std::size_t bytes, Stream stream) {
   const auto mine = freed_by_stream_.lower_bound({stream, bytes});
   if (mine == freed_by_stream_.end() || mine->first.first != stream || mine->first.second > largest_fit(bytes))
     return {};
   return take_freed_block(mine->second.begin()->first);
 }
 
-Pool::Block Pool::take_available(std::size_t bytes) {
+OrderedPool::Block OrderedPool::take_available(std::size_t bytes) {
   const auto any = available_.lower_bound(bytes);
   if (any == available_.end() || any->first > largest_fit(bytes)) return {};
   const Block block{any->second, any->first};
@@ -79,7 +79,7 @@ Pool::Block Pool::take_available(std::size_t bytes) {
 }
 
 // Freed by another stream, and of use to this one.
-Pool::Block Pool::take_freed(std::size_t bytes, const Client& client) {
+OrderedPool::Block OrderedPool::take_freed(std::size_t bytes, const Client& client) {
   if (!rules_.opportunistic && !rules_.follow_event_dependencies) return {};
   for (auto it = freed_by_size_.lower_bound({bytes, 0});
        it != freed_by_size_.end() && it->first.first <= largest_fit(bytes); ++it) {
@@ -93,7 +93,7 @@ Pool::Block Pool::take_freed(std::size_t bytes, const Client& client) {
 }
 
 // The smallest that is large enough: there is no other memory, so that nothing is too large.
-Pool::Block Pool::take_by_waiting(std::size_t bytes, Client& client) {
+OrderedPool::Block OrderedPool::take_by_waiting(std::size_t bytes, Client& client) {
   for (auto it = freed_by_size_.lower_bound({bytes, 0}); it != freed_by_size_.end(); ++it) {
     void* const free = it->second->free;
     if (free == nullptr) continue;
@@ -103,7 +103,7 @@ Pool::Block Pool::take_by_waiting(std::size_t bytes, Client& client) {
   return {};
 }
 
-Pool::Block Pool::grow(std::size_t bytes) {
+OrderedPool::Block OrderedPool::grow(std::size_t bytes) {
   if (limit_ != 0 && bytes > limit_ - std::min<std::size_t>(limit_, usage_.reserved)) throw OutOfMemory();
   const Block block{heap_->allocate(bytes), bytes};
   usage_.reserved += bytes;
@@ -111,7 +111,7 @@ Pool::Block Pool::grow(std::size_t bytes) {
   return block;
 }
 
-Pool::Block Pool::take_freed_block(Ticket ticket) {
+OrderedPool::Block OrderedPool::take_freed_block(Ticket ticket) {
   const Freed freed = freed_.extract(ticket).mapped();
   const auto of_stream = freed_by_stream_.find({freed.stream, freed.block.bytes});
   of_stream->second.erase(ticket);
@@ -120,14 +120,14 @@ Pool::Block Pool::take_freed_block(Ticket ticket) {
   return freed.block;
 }
 
-Pool::Block Pool::take_block_in_use(std::byte* base) {
+OrderedPool::Block OrderedPool::take_block_in_use(std::byte* base) {
   const auto node = in_use_.extract(base);
   if (node.empty()) return {};
   usage_.used -= node.mapped();
   return {base, node.mapped()};
 }
 
-Pool::Ticket Pool::free(std::byte* base, Stream stream) {
+OrderedPool::Ticket OrderedPool::free(std::byte* base, Stream stream) {
   const std::scoped_lock lock(mutex_);
   const Block block = take_block_in_use(base);
   const Ticket ticket = next_ticket_++;
@@ -138,7 +138,7 @@ Pool::Ticket Pool::free(std::byte* base, Stream stream) {
   return ticket;
 }
 
-void Pool::place(Ticket ticket, Position position, void* free) {
+void OrderedPool::place(Ticket ticket, Position position, void* free) {
   const std::scoped_lock lock(mutex_);
   const auto it = freed_.find(ticket);
   if (it == freed_.end()) return;  // used again in the meantime
@@ -146,7 +146,7 @@ void Pool::place(Ticket ticket, Position position, void* free) {
   it->second.free = free;
 }
 
-void Pool::reached(Ticket ticket) {
+void OrderedPool::reached(Ticket ticket) {
   const std::scoped_lock lock(mutex_);
   const auto it = freed_.find(ticket);
   if (it == freed_.end()) return;  // used again in the meantime
@@ -154,99 +154,99 @@ void Pool::reached(Ticket ticket) {
   if (retired_) make_available(take_freed_block(ticket));
 }
 
-void Pool::free_now(std::byte* base) {
+void OrderedPool::free_now(std::byte* base) {
   const std::scoped_lock lock(mutex_);
   const Block block = take_block_in_use(base);
   if (block.base != nullptr) make_available(block);
 }
 
-void Pool::make_available(Block block) {
+void OrderedPool::make_available(Block block) {
   if (retired_)
     release(block);
   else
     available_.emplace(block.bytes, block.base);
 }
 
-void Pool::release(Block block) {
+void OrderedPool::release(Block block) {
   heap_->release(block.base, block.bytes);
   usage_.reserved -= block.bytes;
 }
 
-void Pool::promote_reached() {
+void OrderedPool::promote_reached() {
   std::vector<Ticket> reached;
   for (const auto& [ticket, freed] : freed_)
     if (freed.reached) reached.push_back(ticket);
   for (const Ticket ticket : reached) make_available(take_freed_block(ticket));
 }
 
-void Pool::synchronized() {
+void OrderedPool::synchronized() {
   const std::scoped_lock lock(mutex_);
   promote_reached();
 }
 
-void Pool::trim(std::size_t bytes_to_keep) {
+void OrderedPool::trim(std::size_t bytes_to_keep) {
   const std::scoped_lock lock(mutex_);
   promote_reached();
   trim_locked(bytes_to_keep);
 }
 
-void Pool::trim_to_threshold() {
+void OrderedPool::trim_to_threshold() {
   const std::scoped_lock lock(mutex_);
   promote_reached();
   while (usage_.reserved > release_threshold_ && !available_.empty()) release_available(std::prev(available_.end()));
 }
 
 // From the largest down, each that can go.
-void Pool::trim_locked(std::size_t bytes_to_keep) {
+void OrderedPool::trim_locked(std::size_t bytes_to_keep) {
   for (auto it = available_.end(); it != available_.begin() && usage_.reserved > bytes_to_keep;) {
     --it;
     if (usage_.reserved - it->first >= bytes_to_keep) it = release_available(it);
   }
 }
 
-Pool::Available::iterator Pool::release_available(Available::iterator block) {
+OrderedPool::Available::iterator OrderedPool::release_available(Available::iterator block) {
   release({block->second, block->first});
   return available_.erase(block);
 }
 
-void Pool::retire() {
+void OrderedPool::retire() {
   const std::scoped_lock lock(mutex_);
   retired_ = true;
   promote_reached();
   trim_locked(0);
 }
 
-std::uint64_t Pool::release_threshold() const {
+std::uint64_t OrderedPool::release_threshold() const {
   const std::scoped_lock lock(mutex_);
   return release_threshold_;
 }
 
-void Pool::set_release_threshold(std::uint64_t bytes) {
+void OrderedPool::set_release_threshold(std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   release_threshold_ = bytes;
 }
 
-ReuseRules Pool::reuse_rules() const {
+ReuseRules OrderedPool::reuse_rules() const {
   const std::scoped_lock lock(mutex_);
   return rules_;
 }
 
-void Pool::set_reuse_rule(bool ReuseRules::* rule, bool value) {
+void OrderedPool::set_reuse_rule(bool ReuseRules::* rule, bool value) {
   const std::scoped_lock lock(mutex_);
   rules_.*rule = value;
 }
 
-PoolUsage Pool::usage() const {
+PoolUsage OrderedPool::usage() const {
   const std::scoped_lock lock(mutex_);
   return usage_;
 }
 
-void Pool::reset_reserved_high() {
+void OrderedPool::reset_reserved_high() {
   const std::scoped_lock lock(mutex_);
   usage_.reserved_high = usage_.reserved;
 }
 
-void Pool::reset_used_high() {
+void OrderedPool::reset_used_high() {
   const std::scoped_lock lock(mutex_);
   usage_.used_high = usage_.used;
 }

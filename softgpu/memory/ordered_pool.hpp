@@ -33,7 +33,7 @@ struct ReuseRules {
 };
 
 // Thread-safe.
-class Pool {
+class OrderedPool {
  public:
   using Stream = std::uint64_t;
   using Position = std::uint64_t;  // in a stream: larger is later
@@ -53,10 +53,10 @@ class Pool {
   };
 
   // `limit` of 0: as much as the heap has.
-  Pool(std::shared_ptr<Heap> heap, std::size_t limit);
-  ~Pool();
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  OrderedPool(std::shared_ptr<Heap> heap, std::size_t limit);
+  ~OrderedPool();
+  OrderedPool(const OrderedPool&) = delete;
+  OrderedPool& operator=(const OrderedPool&) = delete;
 
   // Throws OutOfMemory. The client is asked under the pool's lock: it must not use the pool.
   std::byte* allocate(std::size_t bytes, Client& client);

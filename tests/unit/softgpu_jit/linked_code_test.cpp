@@ -1,4 +1,4 @@
-#include "softgpu/jit/link.hpp"
+#include "softgpu/jit/linked_code.hpp"
 
 #include <gmock/gmock.h>
 

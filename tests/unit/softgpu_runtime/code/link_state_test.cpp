@@ -1,5 +1,5 @@
 // What a link takes: objects, archives, fatbins, text; and what becomes of it. tests/conformance has the rest.
-#include "softgpu/runtime/code/link.hpp"
+#include "softgpu/runtime/code/link_state.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class Links : public testing::Test {
     values_[1] = reinterpret_cast<void*>(sizeof errors_);
     values_[2] = infos_;
     values_[3] = reinterpret_cast<void*>(sizeof infos_);
-    link_ = std::make_unique<Link>(JitOptions(4, options_, values_, JitOptions::Use::link), 90u);
+    link_ = std::make_unique<LinkState>(JitOptions(4, options_, values_, JitOptions::Use::link), 90u);
   }
 
   CUresult add(CUjitInputType type, const std::string& data, const char* name) {
@@ -61,7 +61,7 @@ class Links : public testing::Test {
     return names;
   }
 
-  std::unique_ptr<Link> link_;
+  std::unique_ptr<LinkState> link_;
   std::string image_;
   char errors_[4096] = "", infos_[4096] = "";
 

@@ -1,4 +1,4 @@
-#include "softgpu/runtime/code/link.hpp"
+#include "softgpu/runtime/code/link_state.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,10 +8,10 @@
 
 namespace softgpu::runtime {
 
-Link::Link(JitOptions options, unsigned compute_capability)
+LinkState::LinkState(JitOptions options, unsigned compute_capability)
     : options_(std::move(options)), compute_capability_(compute_capability), builder_(compute_capability) {}
 
-void Link::add(CUjitInputType type, const void* data, std::size_t size, const char* name) {
+void LinkState::add(CUjitInputType type, const void* data, std::size_t size, const char* name) {
   const std::scoped_lock lock(mutex_);
   options_.report([&] {
     require(type >= 0 && type < CU_JIT_NUM_INPUT_TYPES, CUDA_ERROR_INVALID_VALUE, "no such type of input");
@@ -28,7 +28,7 @@ void Link::add(CUjitInputType type, const void* data, std::size_t size, const ch
 }
 
 // Which members take part is decided in the end, when it is known what is missing.
-void Link::keep_archive(LinkInput archive) {
+void LinkState::keep_archive(LinkInput archive) {
   const auto leave_out = [&](const std::string& member, const std::string& reason) {
     options_.inform("info    : '" + member + "' is left out: " + reason);
   };
@@ -44,7 +44,7 @@ void Link::keep_archive(LinkInput archive) {
 }
 
 // What one member brings in may need another, before or behind it.
-void Link::add_wanted_members() {
+void LinkState::add_wanted_members() {
   const auto is_wanted = [&](const Member& member) { return builder_.wants(member.module); };
   for (auto next = std::find_if(archived_.begin(), archived_.end(), is_wanted); next != archived_.end();
        next = std::find_if(archived_.begin(), archived_.end(), is_wanted)) {
@@ -53,7 +53,7 @@ void Link::add_wanted_members() {
   }
 }
 
-const std::string& Link::complete() {
+const std::string& LinkState::complete() {
   const std::scoped_lock lock(mutex_);
   if (!image_.empty()) return image_;
   options_.report([&] {

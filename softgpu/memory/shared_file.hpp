@@ -41,7 +41,7 @@ class Descriptor {
 };
 
 // Thread-safe.
-class SharedMemory final : public Backing {
+class SharedFile final : public Backing {
  public:
   enum class Purpose : std::uint32_t { pool, physical_memory, device_memory, event };
   using Id = std::array<std::uint8_t, 16>;
@@ -49,12 +49,12 @@ class SharedMemory final : public Backing {
 
   // `bytes` of zeros. What `properties` says of them is for whoever opens the file. Throws OutOfMemory.
   template <typename Properties>
-  static std::shared_ptr<SharedMemory> create(Purpose purpose, std::size_t bytes, const Properties& properties) {
+  static std::shared_ptr<SharedFile> create(Purpose purpose, std::size_t bytes, const Properties& properties) {
     static_assert(std::is_trivially_copyable_v<Properties> && sizeof(Properties) <= kPropertyBytes);
     return create(purpose, bytes, &properties, sizeof properties);
   }
   // The file that the descriptor is open for. Null when it is not one that create() made for this purpose.
-  static std::shared_ptr<SharedMemory> open(Purpose purpose, Descriptor descriptor);
+  static std::shared_ptr<SharedFile> open(Purpose purpose, Descriptor descriptor);
 
   const Descriptor& descriptor() const { return descriptor_; }
   const Id& id() const { return header_.id; }  // random
@@ -91,9 +91,9 @@ class SharedMemory final : public Backing {
   // The header takes a huge page of addresses, so that huge pages fit what comes behind it.
   static constexpr std::size_t kDataOffset = kHugePageBytes;
 
-  SharedMemory(Descriptor descriptor, const Header& header) : descriptor_(std::move(descriptor)), header_(header) {}
-  static std::shared_ptr<SharedMemory> create(Purpose purpose, std::size_t bytes, const void* properties,
-                                              std::size_t property_bytes);
+  SharedFile(Descriptor descriptor, const Header& header) : descriptor_(std::move(descriptor)), header_(header) {}
+  static std::shared_ptr<SharedFile> create(Purpose purpose, std::size_t bytes, const void* properties,
+                                            std::size_t property_bytes);
 
   const Descriptor descriptor_;
   const Header header_;

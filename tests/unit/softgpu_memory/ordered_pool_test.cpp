@@ -1,4 +1,4 @@
-#include "softgpu/memory/pool.hpp"
+#include "softgpu/memory/ordered_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,36 +8,36 @@ namespace {
 class PoolTest : public testing::Test {
  protected:
   // A stream that comes after whatever is noted.
-  struct Stream final : Pool::Client {
-    explicit Stream(Pool::Stream number) : id(number) {}
-    Pool::Stream stream() const override { return id; }
-    bool comes_after(Pool::Stream other, Pool::Position position) const override {
+  struct Stream final : OrderedPool::Client {
+    explicit Stream(OrderedPool::Stream number) : id(number) {}
+    OrderedPool::Stream stream() const override { return id; }
+    bool comes_after(OrderedPool::Stream other, OrderedPool::Position position) const override {
       return other == followed && position <= followed_up_to;
     }
     void wait_for(void* free) override { awaited = free; }
 
-    const Pool::Stream id;
-    Pool::Stream followed = 0;
-    Pool::Position followed_up_to = 0;
+    const OrderedPool::Stream id;
+    OrderedPool::Stream followed = 0;
+    OrderedPool::Position followed_up_to = 0;
     void* awaited = nullptr;
   };
-  static constexpr Pool::Stream kFirst = 1;
+  static constexpr OrderedPool::Stream kFirst = 1;
   Stream one_{kFirst}, two_{2};
   AddressSpace space_{std::size_t{1} << 30};
   std::shared_ptr<Heap> heap_ = std::make_shared<Heap>(space_, std::size_t{64} << 20);
 };
 
 TEST_F(PoolTest, SameStreamReusesAtOnce) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(10000, one_);
   pool.free(block, kFirst);
   EXPECT_EQ(pool.allocate(10000, one_), block);
 }
 
 TEST_F(PoolTest, OtherStreamsReuseOnceTheFreeIsReached) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(10000, one_);
-  const Pool::Ticket ticket = pool.free(block, kFirst);
+  const OrderedPool::Ticket ticket = pool.free(block, kFirst);
   std::byte* other = pool.allocate(10000, two_);
   EXPECT_NE(other, block);
   pool.reached(ticket);
@@ -45,16 +45,16 @@ TEST_F(PoolTest, OtherStreamsReuseOnceTheFreeIsReached) {
 }
 
 TEST_F(PoolTest, ReachingTheFreeOfABlockInUseAgainChangesNothing) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(10000, one_);
-  const Pool::Ticket ticket = pool.free(block, kFirst);
+  const OrderedPool::Ticket ticket = pool.free(block, kFirst);
   ASSERT_EQ(pool.allocate(10000, one_), block);
   pool.reached(ticket);
   EXPECT_NE(pool.allocate(10000, two_), block) << "it belongs to the first stream";
 }
 
 TEST_F(PoolTest, BlocksServeRequestsThatAreLittleSmaller) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(100 * kPageBytes, one_);
   pool.free_now(block);
   EXPECT_NE(pool.allocate(50 * kPageBytes, one_), block);
@@ -62,7 +62,7 @@ TEST_F(PoolTest, BlocksServeRequestsThatAreLittleSmaller) {
 }
 
 TEST_F(PoolTest, TrimGivesBackWhatIsNotUsed) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* used = pool.allocate(kPageBytes, one_);
   pool.free_now(pool.allocate(10 * kPageBytes, one_));
   EXPECT_EQ(heap_->used(), 11 * kPageBytes);
@@ -76,7 +76,7 @@ TEST_F(PoolTest, TrimGivesBackWhatIsNotUsed) {
 }
 
 TEST_F(PoolTest, ThresholdSaysHowMuchIsKept) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   pool.set_release_threshold(8 * kPageBytes);
   std::byte* a = pool.allocate(6 * kPageBytes, one_);
   std::byte* b = pool.allocate(6 * kPageBytes, one_);
@@ -87,7 +87,7 @@ TEST_F(PoolTest, ThresholdSaysHowMuchIsKept) {
 }
 
 TEST_F(PoolTest, CountsWhatIsUsed) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(1, one_);
   EXPECT_EQ(pool.usage().used, kPageBytes);
   pool.free(block, kFirst);
@@ -98,7 +98,7 @@ TEST_F(PoolTest, CountsWhatIsUsed) {
 }
 
 TEST_F(PoolTest, KeepsToItsLimit) {
-  Pool pool(heap_, 4 * kPageBytes);
+  OrderedPool pool(heap_, 4 * kPageBytes);
   std::byte* block = pool.allocate(3 * kPageBytes, one_);
   EXPECT_THROW(pool.allocate(2 * kPageBytes, one_), OutOfMemory);
   pool.free_now(block);
@@ -108,7 +108,7 @@ TEST_F(PoolTest, KeepsToItsLimit) {
 
 TEST_F(PoolTest, GivesEverythingBackInTheEnd) {
   {
-    Pool pool(heap_, 0);
+    OrderedPool pool(heap_, 0);
     pool.allocate(10, one_);
     pool.free(pool.allocate(20, one_), kFirst);
     pool.free_now(pool.allocate(30, two_));
@@ -117,7 +117,7 @@ TEST_F(PoolTest, GivesEverythingBackInTheEnd) {
 }
 
 TEST_F(PoolTest, StreamsThatComeAfterTheFreeReuseBeforeItIsReached) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte* block = pool.allocate(10000, one_);
   int op = 0;
   pool.place(pool.free(block, kFirst), 5, &op);
@@ -134,7 +134,7 @@ TEST_F(PoolTest, StreamsThatComeAfterTheFreeReuseBeforeItIsReached) {
 }
 
 TEST_F(PoolTest, WithoutOpportunismAHostThreadHasToSynchronise) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   pool.set_reuse_rule(&ReuseRules::opportunistic, false);
   std::byte* block = pool.allocate(10000, one_);
   pool.reached(pool.free(block, kFirst));
@@ -144,10 +144,10 @@ TEST_F(PoolTest, WithoutOpportunismAHostThreadHasToSynchronise) {
 }
 
 TEST_F(PoolTest, WhereThereIsNoOtherMemoryAStreamIsMadeToWait) {
-  Pool pool(heap_, 10 * kPageBytes);
+  OrderedPool pool(heap_, 10 * kPageBytes);
   std::byte* block = pool.allocate(8 * kPageBytes, one_);
   int op = 0;
-  const Pool::Ticket ticket = pool.free(block, kFirst);
+  const OrderedPool::Ticket ticket = pool.free(block, kFirst);
   EXPECT_THROW(pool.allocate(6 * kPageBytes, two_), OutOfMemory) << "where the free is, is not known yet";
   pool.place(ticket, 1, &op);
   pool.set_reuse_rule(&ReuseRules::internal_dependencies, false);
@@ -158,7 +158,7 @@ TEST_F(PoolTest, WhereThereIsNoOtherMemoryAStreamIsMadeToWait) {
 }
 
 TEST_F(PoolTest, FreeBlocksOfOtherSizesMakeRoom) {
-  Pool pool(heap_, 10 * kPageBytes);
+  OrderedPool pool(heap_, 10 * kPageBytes);
   pool.free_now(pool.allocate(4 * kPageBytes, one_));
   std::byte* second = pool.allocate(4 * kPageBytes + 1, one_);
   pool.reached(pool.free(second, kFirst));
@@ -167,7 +167,7 @@ TEST_F(PoolTest, FreeBlocksOfOtherSizesMakeRoom) {
 }
 
 TEST_F(PoolTest, TrimmingKeepsAtLeastWhatIsAskedFor) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte *large = pool.allocate(8 * kPageBytes, one_), *small = pool.allocate(2 * kPageBytes, one_);
   pool.free_now(large);
   pool.free_now(small);
@@ -176,7 +176,7 @@ TEST_F(PoolTest, TrimmingKeepsAtLeastWhatIsAskedFor) {
 }
 
 TEST_F(PoolTest, ARetiredOneKeepsNothing) {
-  Pool pool(heap_, 0);
+  OrderedPool pool(heap_, 0);
   std::byte *first = pool.allocate(kPageBytes, one_), *second = pool.allocate(kPageBytes, one_);
   pool.retire();
   EXPECT_EQ(heap_->used(), 2 * kPageBytes);

@@ -1,4 +1,4 @@
-#include "softgpu/ptx/link.hpp"
+#include "softgpu/ptx/linker.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "softgpu/memory/shared_memory.hpp"
+#include "softgpu/memory/shared_file.hpp"
 
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -32,8 +32,8 @@ Descriptor::~Descriptor() {
 
 Descriptor Descriptor::duplicate(int number) { return Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 0)); }
 
-std::shared_ptr<SharedMemory> SharedMemory::create(Purpose purpose, std::size_t bytes, const void* properties,
-                                                   std::size_t property_bytes) {
+std::shared_ptr<SharedFile> SharedFile::create(Purpose purpose, std::size_t bytes, const void* properties,
+                                               std::size_t property_bytes) {
   if (bytes > std::numeric_limits<std::int64_t>::max() - kDataOffset) throw OutOfMemory();
   Header header{.magic = kMagic, .purpose = purpose, .padding = 0, .id = {}, .bytes = bytes, .properties = {}};
   std::memcpy(header.properties.data(), properties, property_bytes);
@@ -43,10 +43,10 @@ std::shared_ptr<SharedMemory> SharedMemory::create(Purpose purpose, std::size_t 
                     fcntl(file.number(), F_ADD_SEALS, kSeals) == 0 &&
                     pwrite(file.number(), &header, sizeof header, 0) == sizeof header;
   if (!made) throw OutOfMemory();
-  return std::shared_ptr<SharedMemory>(new SharedMemory(std::move(file), header));
+  return std::shared_ptr<SharedFile>(new SharedFile(std::move(file), header));
 }
 
-std::shared_ptr<SharedMemory> SharedMemory::open(Purpose purpose, Descriptor descriptor) {
+std::shared_ptr<SharedFile> SharedFile::open(Purpose purpose, Descriptor descriptor) {
   Header header;
   struct stat status;
   const int seals = descriptor ? fcntl(descriptor.number(), F_GET_SEALS) : -1;
@@ -54,27 +54,27 @@ std::shared_ptr<SharedMemory> SharedMemory::open(Purpose purpose, Descriptor des
                     pread(descriptor.number(), &header, sizeof header, 0) == sizeof header && header.magic == kMagic &&
                     header.purpose == purpose && static_cast<std::size_t>(status.st_size) >= kDataOffset &&
                     header.bytes == static_cast<std::size_t>(status.st_size) - kDataOffset;
-  return ours ? std::shared_ptr<SharedMemory>(new SharedMemory(std::move(descriptor), header)) : nullptr;
+  return ours ? std::shared_ptr<SharedFile>(new SharedFile(std::move(descriptor), header)) : nullptr;
 }
 
-void SharedMemory::map_at(std::byte* address, std::size_t offset, std::size_t bytes, Access access) const {
+void SharedFile::map_at(std::byte* address, std::size_t offset, std::size_t bytes, Access access) const {
   const void* mapped = mmap(address, bytes, protection(access), MAP_SHARED | MAP_FIXED, descriptor_.number(),
                             static_cast<off_t>(kDataOffset + offset));
   if (mapped == MAP_FAILED) throw OutOfMemory();
   if (bytes >= kHugePageBytes) madvise(address, bytes, MADV_HUGEPAGE);  // harmless where it fails
 }
 
-void SharedMemory::discard(std::size_t offset, std::size_t bytes) const {
+void SharedFile::discard(std::size_t offset, std::size_t bytes) const {
   fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kDataOffset + offset),
             static_cast<off_t>(bytes));
 }
 
-bool SharedMemory::read(std::size_t offset, void* data, std::size_t bytes) const {
+bool SharedFile::read(std::size_t offset, void* data, std::size_t bytes) const {
   return contains(offset, bytes) && pread(descriptor_.number(), data, bytes,
                                           static_cast<off_t>(kDataOffset + offset)) == static_cast<ssize_t>(bytes);
 }
 
-bool SharedMemory::write(std::size_t offset, const void* data, std::size_t bytes) const {
+bool SharedFile::write(std::size_t offset, const void* data, std::size_t bytes) const {
   return contains(offset, bytes) && pwrite(descriptor_.number(), data, bytes,
                                            static_cast<off_t>(kDataOffset + offset)) == static_cast<ssize_t>(bytes);
 }

@@ -1,5 +1,5 @@
 // Modules that are linked.
-#include "softgpu/ptx/link.hpp"
+#include "softgpu/ptx/linker.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -58,7 +58,7 @@ std::vector<std::string> references(const Module& module, std::string_view name)
 
 using Names = std::vector<std::string>;
 
-TEST(Link, DeclarationsBecomeDefinitions) {
+TEST(Linker, DeclarationsBecomeDefinitions) {
   const Module module =
       linked({".extern .func f();\n.visible .entry k() { call f, (); ret; }", ".visible .func f() { ret; }"});
   ASSERT_EQ(module.functions.size(), 2u);
@@ -68,7 +68,7 @@ TEST(Link, DeclarationsBecomeDefinitions) {
   EXPECT_EQ(function(module, "f").part, 1u);
 }
 
-TEST(Link, OrderDoesNotMatter) {
+TEST(Linker, OrderDoesNotMatter) {
   const Module module =
       linked({".visible .func f() { ret; }", ".extern .func f();\n.visible .entry k() { call f, (); ret; }"});
   ASSERT_EQ(module.functions.size(), 2u);
@@ -76,7 +76,7 @@ TEST(Link, OrderDoesNotMatter) {
   EXPECT_EQ(references(module, "k"), Names{"f"});
 }
 
-TEST(Link, OwnSymbolsAreRenamedWhereTheyClash) {
+TEST(Linker, OwnSymbolsAreRenamedWhereTheyClash) {
   const std::string_view text = ".global .u32 x = 1;\n.func f() { st.global.u32 [x], 1; ret; }\n";
   const Module module = linked({text, text, ".visible .global .u32 f;"});
   ASSERT_EQ(module.functions.size(), 2u);
@@ -87,14 +87,14 @@ TEST(Link, OwnSymbolsAreRenamedWhereTheyClash) {
   EXPECT_EQ(references(module, "f.2"), Names{"x.2"});
 }
 
-TEST(Link, VariablesOfFunctionsAreToldApart) {
+TEST(Linker, VariablesOfFunctionsAreToldApart) {
   const Module module =
       linked({".visible .entry a() { .global .u32 x = 1; st.global.u32 [x], 1; ret; }\n"
               ".visible .entry b() { .global .u32 x = 2; st.global.u32 [x], 1; ret; }\n"});
   EXPECT_NE(references(module, "a"), references(module, "b"));
 }
 
-TEST(Link, DeclarationsInFunctionsAreThoseOfTheModule) {
+TEST(Linker, DeclarationsInFunctionsAreThoseOfTheModule) {
   const Module module =
       linked({".visible .entry a() { .extern .global .u32 x; st.global.u32 [x], 1; ret; }\n"
               ".visible .entry b() { .extern .global .u32 x; st.global.u32 [x], 1; ret; }\n",
@@ -104,7 +104,7 @@ TEST(Link, DeclarationsInFunctionsAreThoseOfTheModule) {
   EXPECT_EQ(references(module, "a"), references(module, "b"));
 }
 
-TEST(Link, StrongerSymbolsWin) {
+TEST(Linker, StrongerSymbolsWin) {
   const Module module =
       linked({".weak .global .u32 x = 1;\n.weak .func f() { ret; }\n.common .global .u32 y;",
               ".visible .global .u32 x = 2;\n.visible .func f() { exit; }\n.visible .global .u32 y = 3;",
@@ -115,19 +115,19 @@ TEST(Link, StrongerSymbolsWin) {
   EXPECT_EQ(function(module, "f").body.front().text, "exit");
 }
 
-TEST(Link, FirstOfEqualsWins) {
+TEST(Linker, FirstOfEqualsWins) {
   const Module module = linked({".weak .global .u32 x = 1;", ".weak .global .u32 x = 2;"});
   EXPECT_EQ(variable(module, "x").initial.at(0), 1);
 }
 
-TEST(Link, CommonVariablesTakeTheLargestSizeAndAlignment) {
+TEST(Linker, CommonVariablesTakeTheLargestSizeAndAlignment) {
   const Module module = linked({".common .global .align 16 .b8 x[4];", ".common .global .align 4 .b8 x[64];"});
   ASSERT_EQ(module.variables.size(), 1u);
   EXPECT_EQ(module.variables[0].size, 64u);
   EXPECT_EQ(module.variables[0].alignment, 16u);
 }
 
-TEST(Link, InitialValuesFollowTheirTargets) {
+TEST(Linker, InitialValuesFollowTheirTargets) {
   const Module module = linked({".global .u32 own;\n.extern .global .u32 x;\n.visible .global .u64 p[2] = {x, own};",
                                 ".global .u32 own;\n.visible .global .u32 x = 1;"});
   const Variable& pointers = variable(module, "p");
@@ -136,13 +136,13 @@ TEST(Link, InitialValuesFollowTheirTargets) {
   EXPECT_EQ(module.variables[pointers.relocations[1].target.index].name, "own");
 }
 
-TEST(Link, AliasesAreKnownElsewhere) {
+TEST(Linker, AliasesAreKnownElsewhere) {
   const Module module = linked({".extern .func alias();\n.visible .entry k() { call alias, (); ret; }",
                                 ".func body() { ret; }\n.visible .func alias();\n.alias alias, body;"});
   EXPECT_EQ(references(module, "k"), Names{"body"});
 }
 
-TEST(Link, NewestTargetIsKept) {
+TEST(Linker, NewestTargetIsKept) {
   Linker linker;
   ASSERT_TRUE(linker.add(parsed(".version 7.0\n.target sm_75\n"), "a").empty());
   ASSERT_TRUE(linker.add(parsed(".version 8.3\n.target sm_80\n"), "b").empty());
@@ -154,7 +154,7 @@ TEST(Link, NewestTargetIsKept) {
   EXPECT_EQ(module.version_minor, 3u);
 }
 
-TEST(Link, ClashesAreNamedWithBothModules) {
+TEST(Linker, ClashesAreNamedWithBothModules) {
   EXPECT_EQ(errors_of({".visible .func f() { ret; }", ".visible .func f() { ret; }"}),
             "Multiple definition of 'f' in 'b', first defined in 'a'\n");
   EXPECT_EQ(errors_of({".visible .global .u32 x;", "", ".visible .global .u32 x;"}),
@@ -171,7 +171,7 @@ TEST(Link, ClashesAreNamedWithBothModules) {
             "Prototype doesn't match for 'f' in 'b', first specified in 'a'\n");
 }
 
-TEST(Link, ModuleThatClashesIsNotAdded) {
+TEST(Linker, ModuleThatClashesIsNotAdded) {
   Linker linker;
   EXPECT_NE(add_all(linker, {".visible .func f() { ret; }", ".visible .func f() { ret; }\n.visible .global .u32 x;"}),
             "");
@@ -180,7 +180,7 @@ TEST(Link, ModuleThatClashesIsNotAdded) {
   EXPECT_TRUE(module.variables.empty());
 }
 
-TEST(Link, WantsWhatIsMissing) {
+TEST(Linker, WantsWhatIsMissing) {
   Linker linker;
   ASSERT_EQ(add_all(linker, {".extern .func f();\n.extern .global .u32 x;\n.visible .func g() { call f, (); ret; }"}),
             "");
