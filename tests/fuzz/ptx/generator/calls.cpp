@@ -59,9 +59,10 @@ void add_function(Program& program, Plan& plan, Random& random) {
   draft.context.together = choose_together(plan.features, random);
   draft.context.depth = 1;
   if (draft.context.together == Together::warp) draft.context.mask = Operand::reg(mask);
-  draft.budget = 25 + random.below(25);
+  draft.budget = random.between(15, 30);
   add_prologue(draft, {a, b}, c);
-  const bool recursive = random.chance(30);
+  const bool waits = draft.context.together != Together::nobody || plan.features.exits;
+  const bool recursive = random.chance(30) && (plan.features.recursion || !waits);
   const bool before = random.chance(50);
   if (recursive && before) add_recursion(draft, depth);
   add_statements(draft, 4);
@@ -82,8 +83,12 @@ void add_call(Draft& draft) {
   for (const Callee& callee : draft.plan.callees)
     if (callee.together >= draft.context.together) possible.push_back(callee.function);
   if (possible.empty()) return add_integer(draft);
+  add_call_of(draft, draft.random.pick(possible));
+}
+
+void add_call_of(Draft& draft, int function) {
   draft.emit({.op = Op::call,
-              .target = draft.random.pick(possible),
+              .target = function,
               .results = {draft.register_of(32)},
               .sources = arguments(draft, Operand::constant(draft.random.below(4)))});
 }

@@ -4,7 +4,10 @@
 namespace ptx_fuzz {
 namespace {
 
-std::uint64_t canonical_nan(Type type) { return type == Type::f64 ? 0x7ff8000000000000u : 0x7fc00000u; }
+std::uint64_t canonical_nan(Type type) {
+  if (type == Type::f16) return 0x7fff;
+  return type == Type::f64 ? 0x7ff8000000000000u : 0x7fc00000u;
+}
 
 // Which NaN an instruction gives is nobody's business: all become the same one.
 void make_canonical(Draft& draft, Type type, int number) {
@@ -44,12 +47,13 @@ void add_to_integer(Draft& draft, Type type) {
 }
 
 void add_resized(Draft& draft, Type type) {
-  const Type from = type == Type::f32 ? Type::f64 : Type::f32;
+  Type from = type;
+  while (from == type) from = draft.random.pick({Type::f16, Type::f32, Type::f64});
   const int result = draft.register_of(bits_of(type));
   draft.emit({.op = Op::cvt,
               .type = type,
               .from = from,
-              .variant = type == Type::f32 ? Variant::rn : Variant::none,
+              .variant = bits_of(type) < bits_of(from) ? Variant::rn : Variant::none,
               .results = {result},
               .sources = {Operand::reg(draft.register_of(bits_of(from)))}});
   make_canonical(draft, type, result);
@@ -59,7 +63,7 @@ void add_resized(Draft& draft, Type type) {
 
 void add_float(Draft& draft) {
   Random& random = draft.random;
-  const Type type = random.chance(60) ? Type::f32 : Type::f64;
+  const Type type = random.pick({Type::f16, Type::f32, Type::f32, Type::f64});
   if (random.chance(15)) return add_to_integer(draft, type);
   if (random.chance(10)) return add_resized(draft, type);
   const Op op = random.pick({Op::add, Op::sub, Op::mul_lo, Op::fma, Op::min, Op::max, Op::neg, Op::abs});

@@ -97,6 +97,26 @@ void add_if(Draft& draft) {
   draft.place(end);
 }
 
+// Cases that end or fall through into the next one.
+void add_switch(Draft& draft) {
+  Random& random = draft.random;
+  const bool uniform = draft.context.together == Together::block && random.chance(30);
+  const Operand subject = Operand::reg(uniform ? random.pick(draft.uniforms) : draft.register_of(32));
+  const int index = draft.make(Op::bit_and, Type::b32, {subject, Operand::constant(3)});
+  std::vector<int> cases(random.between(2, 4));
+  for (int& label : cases) label = draft.new_label();
+  const int end = draft.new_label();
+  Instruction table{.op = Op::branch_table, .sources = {Operand::reg(index)}};
+  while (table.targets.size() < 4) table.targets.push_back(random.chance(15) ? end : random.pick(cases));
+  draft.emit(std::move(table));
+  for (const int label : cases) {
+    draft.place(label);
+    add_body(draft, uniform ? draft.context : alone(draft.context), 2);
+    if (random.chance(60)) draft.branch(end);
+  }
+  draft.place(end);
+}
+
 // A counter goes up or down to its end; with several exits if threads leave on their own.
 void add_loop(Draft& draft) {
   const bool uniform = draft.context.together == Together::block && draft.random.chance(50);

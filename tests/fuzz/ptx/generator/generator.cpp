@@ -26,6 +26,7 @@ constexpr Statement kStatements[] = {
     {add_simple_statement, 40, [](const Draft&) { return true; }},
     {add_uniform, 4, is_block},
     {add_if, 14, may_nest},
+    {add_switch, 5, may_nest},
     {add_loop, 12, may_nest},
     {add_endless_loop, 8, may_nest},
     {add_masked_loop, 6, [](const Draft& d) { return may_nest(d) && may_ask_warp(d); }},
@@ -63,6 +64,7 @@ Features choose_features(Random& random, const Features& allowed) {
   chosen.pieces = some(allowed.pieces, 40);
   chosen.exits = some(allowed.exits, 25);
   chosen.calls = some(allowed.calls, 30);
+  chosen.recursion = some(allowed.recursion, 50);
   return chosen;
 }
 
@@ -128,7 +130,9 @@ Program generate(std::uint64_t seed, unsigned attempt, const Features& allowed) 
     for (int n = random.between(1, 2); n > 0; --n) add_function(program, plan, random);
   Draft draft(program, plan, 0, random);
   add_prologue(draft, {}, -1);
-  draft.budget = random.between(15, 90);
+  draft.budget = random.between(6, 45);
+  // ptxas crashes when it finds out that all calls of a recursive function are unreachable.
+  for (const Callee& callee : plan.callees) add_call_of(draft, callee.function);
   while (draft.budget > 0) add_statements(draft, 4);
   add_epilogue(draft);
   return program;

@@ -3,7 +3,7 @@
 namespace ptx_fuzz {
 namespace {
 
-constexpr std::size_t kHalves = 2, kWords = 5, kWides = 3, kPredicates = 2;
+constexpr std::size_t kHalves = 2, kWords = 4, kWides = 2, kPredicates = 2;
 
 int read_special(Draft& draft, Special which) { return draft.make(Op::mov, Type::u32, {Operand::special(which)}); }
 
@@ -14,6 +14,7 @@ int address_of(Draft& draft, Space space) {
 }
 
 int moved(Draft& draft, int base, unsigned bytes) {
+  if (bytes == 0) return base;
   const int result = draft.fresh(RegisterClass::address);
   draft.emit({.op = Op::add,
               .type = Type::u64,
@@ -148,17 +149,18 @@ void add_prologue(Draft& draft, const std::vector<int>& words, int wide) {
 unsigned result_bytes() { return 8 * (kWords + kWides + kHalves + kPredicates + 2); }
 
 void add_epilogue(Draft& draft) {
-  const Layout& layout = draft.plan.layout;
   const unsigned threads = draft.program.threads();
   const int base = address_of(draft, Space::global);
-  unsigned place = layout.results;
+  int places[9] = {};  // by the element's size: where this thread's first result is
+  for (const unsigned size : {2u, 4u, 8u}) places[size] = draft.address(base, draft.in_grid, size);
+  unsigned offset = draft.plan.layout.results;
   const auto leave = [&](Type type, int number) {
-    const int address = draft.address(moved(draft, base, place), draft.in_grid, bytes_of(type));
     draft.emit({.op = Op::store,
                 .type = type,
                 .space = Space::global,
-                .sources = {Operand::reg(address), Operand::reg(number)}});
-    place += 8 * threads;
+                .offset = static_cast<int>(offset),
+                .sources = {Operand::reg(places[bytes_of(type)]), Operand::reg(number)}});
+    offset += 8 * threads;
   };
   for (const int number : draft.words) leave(Type::b32, number);
   for (const int number : draft.wides) leave(Type::b64, number);

@@ -21,6 +21,7 @@ void add_access(Draft& draft);
 
 // flow.cpp
 void add_if(Draft& draft);
+void add_switch(Draft& draft);
 void add_loop(Draft& draft);
 void add_endless_loop(Draft& draft);
 void add_masked_loop(Draft& draft);
@@ -47,5 +48,6 @@ void add_warp_operation_in_pieces(Draft& draft);
 // calls.cpp
 void add_function(Program& program, Plan& plan, Random& random);
 void add_call(Draft& draft);
+void add_call_of(Draft& draft, int function);
 
 }  // namespace ptx_fuzz

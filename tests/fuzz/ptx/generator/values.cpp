@@ -81,9 +81,10 @@ Operand source(Draft& draft, char what, Type type) {
   switch (what) {
     case 'x': return Operand::reg(draft.register_of(2 * bits));
     case 'w': return Operand::reg(draft.register_of(32));
+    // ptxas takes constants that are too large for others; in registers they mean what the ISA says.
     case 'a':
-      return draft.random.chance(70) ? Operand::constant(draft.random.below(bits + 2)) : masked(draft, 2 * bits - 1);
-    case 'f': return draft.random.chance(70) ? Operand::constant(draft.random.below(bits + 4)) : masked(draft, 0xff);
+      return draft.random.chance(70) ? Operand::constant(draft.random.below(bits)) : masked(draft, 2 * bits - 1);
+    case 'f': return draft.random.chance(70) ? Operand::constant(draft.random.below(bits)) : masked(draft, 0xff);
     case 'n': return divisor(draft, type);
     case 'p': return Operand::reg(draft.register_of(1));
     case 'c': return Operand::constant(draft.random.below(256));
@@ -105,11 +106,21 @@ void maybe_guard(Draft& draft, Instruction& instruction) {
   instruction.guard_negated = draft.random.chance(50);
 }
 
+// ptxas takes .sat only where there is something to saturate.
+bool may_saturate(Type from, Type to) {
+  if (is_signed(from) && !is_signed(to)) return true;
+  const unsigned from_digits = bits_of(from) - (is_signed(from) ? 1 : 0);
+  const unsigned to_digits = bits_of(to) - (is_signed(to) ? 1 : 0);
+  return from_digits > to_digits;
+}
+
 void add_conversion(Draft& draft) {
   Random& random = draft.random;
   const Type from = make_type(random.chance(50) ? 'u' : 's', random.pick({8u, 16u, 32u, 64u}));
-  const Type to = make_type(random.chance(50) ? 'u' : 's', random.pick({8u, 16u, 32u, 64u}));
-  Instruction convert{.op = Op::cvt, .type = to, .from = from, .saturate = random.chance(15)};
+  Type to = make_type(random.chance(50) ? 'u' : 's', random.pick({8u, 16u, 32u, 64u}));
+  // ptxas extends the sign of some constants in cvt.s64.u32.
+  if (!is_signed(from) && bits_of(to) > bits_of(from)) to = make_type('u', bits_of(to));
+  Instruction convert{.op = Op::cvt, .type = to, .from = from, .saturate = may_saturate(from, to) && random.chance(15)};
   // Numbers of 8 bits are in wider registers.
   const unsigned wide_from = bits_of(from) == 8 ? random.pick({16u, 32u}) : bits_of(from);
   const unsigned wide_to = bits_of(to) == 8 ? random.pick({16u, 32u}) : bits_of(to);

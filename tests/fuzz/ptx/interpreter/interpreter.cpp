@@ -67,6 +67,7 @@ class BlockRun {
     if (instruction.op == Op::label || is_off(thread, instruction)) return;
     switch (instruction.op) {
       case Op::branch: frame.next = label(*frame.function, instruction.target); return;
+      case Op::branch_table: return branch_by_table(thread, instruction);
       case Op::exit: return end(thread);
       case Op::ret: return leave(thread);
       case Op::call: return call(thread, instruction);
@@ -115,6 +116,13 @@ class BlockRun {
             truncate(sources[i], instruction.op == Op::cvt ? bits_of(instruction.from) : bits_of(instruction.type));
     }
     thread.write(instruction.results[0], compute(instruction, sources, 64));
+  }
+
+  void branch_by_table(Thread& thread, const Instruction& instruction) {
+    const std::uint64_t index = source(thread, instruction, 0);
+    if (index >= instruction.targets.size()) throw Undefined("an index outside a branch table");
+    Frame& frame = thread.frame();
+    frame.next = label(*frame.function, instruction.targets[index]);
   }
 
   void call(Thread& thread, const Instruction& instruction) {

@@ -90,6 +90,7 @@ struct Instruction {
   int target = -1;      // a label's number or a function's
   int guard = -1;       // the predicate register that must be true (or, if negated, false), or -1
   bool guard_negated = false;
+  std::vector<int> targets;      // of a branch table, labels
   std::vector<int> results;      // registers; -1 for one that is not wanted
   std::vector<Operand> sources;  // of a memory access, the address comes first
 };

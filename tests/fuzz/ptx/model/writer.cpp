@@ -34,7 +34,10 @@ class FunctionWriter {
     declarations();
     std::set<int> used;
     for (const Instruction& instruction : function_.body)
-      if (instruction.op == Op::branch) used.insert(instruction.target);
+      if (instruction.op == Op::branch)
+        used.insert(instruction.target);
+      else
+        used.insert(instruction.targets.begin(), instruction.targets.end());
     for (const Instruction& instruction : function_.body) {
       if (instruction.op == Op::label) {
         if (used.contains(instruction.target)) out_ << label(instruction.target) << ":\n";
@@ -139,10 +142,19 @@ class FunctionWriter {
     if (instruction.guard >= 0)
       guard = std::string("@") + (instruction.guard_negated ? "!" : "") + reg(instruction.guard) + " ";
     if (instruction.op == Op::call) return call(instruction, guard);
+    if (instruction.op == Op::branch_table) return branch_table(instruction);
     if (instruction.op == Op::ret && function_.result >= 0)
       out_ << "  " << guard << "st.param." << type_of(function_.result) << " [result], " << reg(function_.result)
            << ";\n";
     out_ << "  " << guard << text(instruction) << ";\n";
+  }
+
+  void branch_table(const Instruction& instruction) {
+    std::string labels;
+    for (const int target : instruction.targets) labels += (labels.empty() ? "" : ", ") + label(target);
+    const std::string name = "T" + std::to_string(tables_++);
+    out_ << "  " << name << ": .branchtargets " << labels << ";\n  brx.idx "
+         << operand(instruction.sources[0], Type::u32) << ", " << name << ";\n";
   }
 
   void call(const Instruction& instruction, const std::string& guard) {
@@ -252,6 +264,7 @@ class FunctionWriter {
   const Function& function_;
   std::ostream& out_;
   bool is_kernel_;
+  int tables_ = 0;
 };
 
 }  // namespace

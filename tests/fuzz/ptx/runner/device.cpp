@@ -24,6 +24,8 @@ void use_device() {
     expect(CU(cuDeviceGet)(&device, 0), "cuDeviceGet");
     expect(CU(cuDevicePrimaryCtxRetain)(&context, device), "cuDevicePrimaryCtxRetain");
     expect(CU(cuCtxSetCurrent)(context), "cuCtxSetCurrent");
+    // Compilers can't tell how deep recursive functions go.
+    expect(CU(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, 16384), "cuCtxSetLimit");
     return true;
   }();
   static_cast<void>(once);

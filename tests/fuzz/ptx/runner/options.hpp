@@ -16,7 +16,7 @@ struct Options {
   std::vector<std::string> widths = {""};         // values of SOFTGPU_WIDTH; empty: as it is
   unsigned jobs = 1;
   unsigned seconds = std::numeric_limits<unsigned>::max();
-  unsigned limit_seconds = 20;  // for one program
+  unsigned limit_seconds = 60;  // for one program
   unsigned most_reduced = 3;    // failures to reduce
   std::set<unsigned> without;   // statements to leave out
   Features features;
