@@ -41,9 +41,9 @@ TEST_F(DriverTest, CheckedCallsThrowWithTheDriversWords) {
     EXPECT_EQ(error.call(), "cuDeviceGet");
     EXPECT_EQ(error.doing(), "looking for device 1000");
     EXPECT_NE(error.description(), "");
-    EXPECT_EQ(
-        std::string(error.what()),
-        "looking for device 1000: cuDeviceGet failed with CUDA_ERROR_INVALID_DEVICE (101): " + error.description());
+    EXPECT_EQ(std::string(error.what()),
+              "looking for device 1000: cuDeviceGet failed with CUDA_ERROR_INVALID_DEVICE (101): " +
+                  error.description() + (error.reason().empty() ? "" : ". The driver says: " + error.reason()));
   }
 }
 
