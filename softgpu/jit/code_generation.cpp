@@ -2,10 +2,13 @@
 
 #include <stdexcept>
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
@@ -27,6 +30,44 @@ void drop_locks(llvm::Module& code) {
       auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
       if (update && update->getSyncScopeID() == kOneThread) llvm::lowerAtomicRMWInst(update);
       if (exchange && exchange->getSyncScopeID() == kOneThread) llvm::lowerAtomicCmpXchgInst(exchange);
+    }
+}
+
+namespace {
+
+// The instruction that moves so many bits to a mask register.
+const char* move_to_mask(unsigned bits) {
+  switch (bits) {
+    case 8: return "kmovb $1, $0";
+    case 16: return "kmovw $1, $0";
+    case 32: return "kmovd $1, $0";
+    default: return nullptr;
+  }
+}
+
+bool combines_masks(const llvm::User* user) {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+  if (!instruction || !instruction->getType()->isVectorTy() || !instruction->getType()->getScalarType()->isIntegerTy(1))
+    return false;
+  return instruction->isBitwiseLogicOp() || llvm::isa<llvm::SelectInst, llvm::FreezeInst>(instruction);
+}
+
+}  // namespace
+
+void settle_masks(llvm::Module& code, const llvm::TargetMachine& target) {
+  if (!target.getMCSubtargetInfo()->checkFeatures("+avx512bw,+avx512dq")) return;
+  for (llvm::Function& function : code)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* cast = llvm::dyn_cast<llvm::BitCastInst>(&instruction);
+      if (!cast || !cast->getSrcTy()->isIntegerTy() || !cast->getDestTy()->isVectorTy()) continue;
+      if (!cast->getDestTy()->getScalarType()->isIntegerTy(1) || llvm::none_of(cast->users(), combines_masks)) continue;
+      const char* move = move_to_mask(cast->getSrcTy()->getIntegerBitWidth());
+      if (!move) continue;
+      auto* type = llvm::FunctionType::get(cast->getDestTy(), {llvm::Type::getInt32Ty(code.getContext())}, false);
+      llvm::IRBuilder<> builder(cast);
+      llvm::Value* bits = builder.CreateZExt(cast->getOperand(0), builder.getInt32Ty());
+      cast->replaceAllUsesWith(builder.CreateCall(llvm::InlineAsm::get(type, move, "=^Yk,r", false), {bits}));
+      cast->eraseFromParent();
     }
 }
 

@@ -18,6 +18,10 @@ void name_variables(llvm::Module&, const ptx::Module& source);
 // Atomic operations on shared memory: all threads of a block run on one thread of the host.
 void drop_locks(llvm::Module&);
 
+// Where bits that come as an integer are combined with other masks, moves them to a mask register in a way that LLVM
+// can't look into: its instruction selection for AVX-512 (19.1) goes round in circles on some such combinations.
+void settle_masks(llvm::Module&, const llvm::TargetMachine&);
+
 // Large frames touch each of their pages in order, so that none steps over the guard page below the stack.
 void probe_stacks(llvm::Module&);
 

@@ -106,6 +106,7 @@ std::unique_ptr<llvm::TargetMachine> make_host_target() {
     limit_scheduling();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();  // settle_masks() writes instructions
   });
   const std::string triple = llvm::sys::getProcessTriple();
   std::string problem;
