@@ -1,6 +1,7 @@
 // What the lanes of a warp exchange. The gang is the warp here: kernels with these operations have 32 lanes.
 #include <stdexcept>
 
+#include "softgpu/simt/lane_flow.hpp"
 #include "softgpu/simt/shuffle.hpp"
 #include "softgpu/simt/widen.hpp"
 
@@ -12,15 +13,15 @@ using abi::Mark;
 void Widener::emit_warp(CallInst& original, Mark mark) {
   const auto put = [&](Value* value) {
     if (shape(&original).has_base())
-      define(original, {value});
+      values_.define(original, GangValue::of_base(value));
     else
-      define(original,
-             {nullptr, value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(options_.width, value),
-              nullptr});
+      values_.define(original, GangValue::of_vector(value->getType()->isVectorTy()
+                                                        ? value
+                                                        : builder_.CreateVectorSplat(options_.width, value)));
   };
   switch (mark) {
     case Mark::warp_sync: return;  // the lanes that run are always in step
-    case Mark::activemask: return put(mask_bits(lanes_on()));
+    case Mark::activemask: return put(mask_.bits(builder_));
     case Mark::vote_all:
     case Mark::vote_any:
     case Mark::vote_uni:
@@ -47,12 +48,12 @@ Value* Widener::shuffle(CallInst& original, Mark mark) {
   Value* lane = ConstantVector::get(numbers);
   // Lanes that are off may hold poison, which must not become an address.
   const auto settled = [&](unsigned argument) {
-    Value* vector = vector_of(original.getArgOperand(argument));
-    return mask_ ? builder_.CreateFreeze(vector) : vector;
+    Value* vector = values_.vector(original.getArgOperand(argument));
+    return mask_.is_all() ? vector : builder_.CreateFreeze(vector);
   };
   const ShuffleSource source = shuffle_source(builder_, mark, lane, settled(1), settled(2));
   if (is_shuffle_predicate(mark)) return source.inside;
-  return permute(vector_of(original.getArgOperand(0)), builder_.CreateSelect(source.inside, source.lane, lane));
+  return permute(values_.vector(original.getArgOperand(0)), builder_.CreateSelect(source.inside, source.lane, lane));
 }
 
 Value* Widener::permute(Value* vector, Value* lanes) {
@@ -65,7 +66,7 @@ Value* Widener::permute(Value* vector, Value* lanes) {
     return builder_.CreateShuffleVector(vector, order);
   }
   Type* element = vector->getType()->getScalarType();
-  AllocaInst* memory = new_slot(vector->getType(), "exchange");
+  AllocaInst* memory = new_slot(gang_, vector->getType(), "exchange");
   builder_.CreateStore(vector, memory);
   Value* addresses = builder_.CreateGEP(element, memory, lanes);
   const Align alignment = thread_.getDataLayout().getABITypeAlign(element);
@@ -74,12 +75,12 @@ Value* Widener::permute(Value* vector, Value* lanes) {
 
 Value* Widener::vote(CallInst& original, Mark mark) {
   Value* members_value = original.getArgOperand(1);
-  Value* predicates = vector_of(original.getArgOperand(0));
-  Value* on = mask_bits(lanes_on());
-  Value* set = mask_bits(both(mask_, predicates));
+  Value* predicates = values_.vector(original.getArgOperand(0));
+  Value* on = mask_.bits(builder_);
+  Value* set = mask_.where(builder_, predicates).bits(builder_);
   // With the same members named by all lanes the result is one number, else one for each lane.
   const bool alike = shape(members_value).is_uniform();
-  Value* members = alike ? base_of(members_value) : vector_of(members_value);
+  Value* members = alike ? values_.base(members_value) : values_.vector(members_value);
   if (!alike) {
     on = builder_.CreateVectorSplat(options_.width, on);
     set = builder_.CreateVectorSplat(options_.width, set);
@@ -96,15 +97,14 @@ Value* Widener::vote(CallInst& original, Mark mark) {
 }
 
 Value* Widener::match(CallInst& original) {
-  Value* values = vector_of(original.getArgOperand(0));
-  Value* members = vector_of(original.getArgOperand(1));
-  Value* on = lanes_on();
-  AllocaInst* result = new_slot(members->getType(), "matches");
+  Value* values = values_.vector(original.getArgOperand(0));
+  Value* members = values_.vector(original.getArgOperand(1));
+  AllocaInst* result = new_slot(gang_, members->getType(), "matches");
   builder_.CreateStore(Constant::getNullValue(members->getType()), result);
-  for_each_lane(on, [&](Value* lane) {
+  for_each_lane(builder_, mask_, [&](Value* lane) {
     Value* own = builder_.CreateVectorSplat(options_.width, builder_.CreateExtractElement(values, lane));
-    Value* equal = builder_.CreateSelect(on, builder_.CreateICmpEQ(values, own), Constant::getNullValue(on->getType()));
-    Value* bits = builder_.CreateAnd(mask_bits(equal), builder_.CreateExtractElement(members, lane));
+    const Mask equal = mask_.where(builder_, builder_.CreateICmpEQ(values, own));
+    Value* bits = builder_.CreateAnd(equal.bits(builder_), builder_.CreateExtractElement(members, lane));
     Value* so_far = builder_.CreateLoad(members->getType(), result);
     builder_.CreateStore(builder_.CreateInsertElement(so_far, bits, lane), result);
   });
@@ -113,13 +113,13 @@ Value* Widener::match(CallInst& original) {
 
 Value* Widener::match_all(CallInst& original) {
   Value* same = match(original);
-  Value* members = builder_.CreateAnd(vector_of(original.getArgOperand(1)),
-                                      builder_.CreateVectorSplat(options_.width, mask_bits(lanes_on())));
+  Value* members = builder_.CreateAnd(values_.vector(original.getArgOperand(1)),
+                                      builder_.CreateVectorSplat(options_.width, mask_.bits(builder_)));
   Value* none = Constant::getNullValue(same->getType());
   same = builder_.CreateSelect(builder_.CreateICmpEQ(same, members), same, none);
   if (!shape(&original).has_base()) return same;
   // Alike in all lanes that are on.
-  return builder_.CreateExtractElement(same, first_lane_on());
+  return builder_.CreateExtractElement(same, mask_.first_lane(builder_));
 }
 
 Value* Widener::reduce(CallInst& original, Mark mark) {
@@ -148,18 +148,17 @@ Value* Widener::reduce(CallInst& original, Mark mark) {
       break;
     default: throw std::logic_error("not a reduction over the warp: " + std::string(abi::info(mark).symbol));
   }
-  Value* values = vector_of(original.getArgOperand(0));
+  Value* values = values_.vector(original.getArgOperand(0));
   Value* members_value = original.getArgOperand(1);
   const auto over = [&](Value* members) {
     Value* chosen = builder_.CreateBitCast(members, wide(builder_.getInt1Ty()));
-    chosen = both(mask_, chosen);
     return builder_.CreateUnaryIntrinsic(
-        reduction, builder_.CreateSelect(chosen, values, ConstantInt::get(values->getType(), identity)));
+        reduction, mask_.where(builder_, chosen).choose(builder_, values, builder_.getInt32(identity)));
   };
-  if (shape(members_value).is_uniform()) return over(base_of(members_value));
-  Value* members = vector_of(members_value);
-  AllocaInst* result = new_slot(values->getType(), "reduced");
-  for_each_lane(lanes_on(), [&](Value* lane) {
+  if (shape(members_value).is_uniform()) return over(values_.base(members_value));
+  Value* members = values_.vector(members_value);
+  AllocaInst* result = new_slot(gang_, values->getType(), "reduced");
+  for_each_lane(builder_, mask_, [&](Value* lane) {
     Value* own = over(builder_.CreateExtractElement(members, lane));
     builder_.CreateStore(builder_.CreateInsertElement(builder_.CreateLoad(values->getType(), result), own, lane),
                          result);

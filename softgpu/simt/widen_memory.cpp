@@ -1,5 +1,6 @@
 // Loads, stores and atomics of a gang. What counts is how the address differs between lanes: the same in all,
 // adjacent elements, a small stride, or anything.
+#include "softgpu/simt/lane_flow.hpp"
 #include "softgpu/simt/widen.hpp"
 
 namespace softgpu::simt {
@@ -14,11 +15,10 @@ constexpr std::int64_t kMaxStrideInElements = 4;
 }  // namespace
 
 void Widener::emit_alloca(AllocaInst& original) {
-  IRBuilder<> at_start(entry_, entry_->begin());
-  Type* bytes = ArrayType::get(at_start.getInt8Ty(), bytes_per_lane(original) * options_.width);
-  AllocaInst* memory = at_start.CreateAlloca(bytes, nullptr, original.getName());
+  Type* bytes = ArrayType::get(builder_.getInt8Ty(), bytes_per_lane(original) * options_.width);
+  AllocaInst* memory = new_slot(gang_, bytes, original.getName());
   memory->setAlignment(original.getAlign());
-  define(original, {memory});
+  values_.define(original, GangValue::of_base(memory));
 }
 
 bool Widener::is_contiguous(const Shape& address, Type* type) const {
@@ -35,7 +35,7 @@ void Widener::emit_load(LoadInst& original) {
   if (address.is_uniform()) return emit_at_lane_0(original);
   // Relaxed loads are in no order with each other: those of all lanes may be one.
   if (original.isVolatile() || isStrongerThanMonotonic(original.getOrdering())) return emit_lane_by_lane(original);
-  define(original, {nullptr, load_strided(original)});
+  values_.define(original, GangValue::of_vector(load_strided(original)));
 }
 
 Value* Widener::load_strided(LoadInst& original) {
@@ -44,7 +44,7 @@ Value* Widener::load_strided(LoadInst& original) {
   Type* type = original.getType();
   Value* addresses = nullptr;
   const auto gather = [&] {
-    return builder_.CreateMaskedGather(wide(type), addresses, original.getAlign(), lanes_on(),
+    return builder_.CreateMaskedGather(wide(type), addresses, original.getAlign(), mask_.vector(),
                                        PoisonValue::get(wide(type)), original.getName());
   };
   if (!is_contiguous(address, type)) {
@@ -52,12 +52,12 @@ Value* Widener::load_strided(LoadInst& original) {
     const auto size = static_cast<std::int64_t>(layout.getTypeStoreSize(type).getFixedValue());
     const bool near = address.is_strided() && !address.guarded && layout.typeSizeEqualsStoreSize(type) &&
                       address.stride > 0 && address.stride % size == 0 && address.stride / size <= kMaxStrideInElements;
-    addresses = vector_of(pointer);
+    addresses = values_.vector(pointer);
     if (!near) return gather();
     // All elements between the first and the last lane's, of which every n-th is kept. Reads no page that no lane
     // reads.
     const auto step = static_cast<unsigned>(address.stride / size);
-    Value* base = base_of(pointer);
+    Value* base = values_.base(pointer);
     const auto load_and_pick = [&]() -> Value* {
       auto* span = FixedVectorType::get(type, (options_.width - 1) * step + 1);
       Value* elements = builder_.CreateAlignedLoad(span, base, original.getAlign());
@@ -65,30 +65,29 @@ Value* Widener::load_strided(LoadInst& original) {
       for (unsigned lane = 0; lane < options_.width; ++lane) picked.push_back(static_cast<int>(lane * step));
       return builder_.CreateShuffleVector(elements, picked);
     };
-    if (!mask_) return load_and_pick();
-    AllocaInst* result = new_slot(wide(type), original.getName());
+    if (mask_.is_all()) return load_and_pick();
+    AllocaInst* result = new_slot(gang_, wide(type), original.getName());
     branch(
-        all(mask_), [&] { builder_.CreateStore(load_and_pick(), result); },
+        builder_, mask_.has_all(builder_), [&] { builder_.CreateStore(load_and_pick(), result); },
         [&] { builder_.CreateStore(gather(), result); });
     return builder_.CreateLoad(wide(type), result);
   }
-  Value* base = base_of(pointer);
-  Value* guard = guard_of(pointer);
-  if (!guard) return load_contiguous(type, base, original, mask_);
-  deviation_of(pointer);  // read here, so that it is known on both sides
-  AllocaInst* result = new_slot(wide(type), original.getName());
+  Value* base = values_.base(pointer);
+  if (!address.guarded) return load_contiguous(type, base, original);
+  values_.deviation(pointer);  // read here, so that it is known on both sides
+  AllocaInst* result = new_slot(gang_, wide(type), original.getName());
   branch(
-      guard, [&] { builder_.CreateStore(load_contiguous(type, base, original, mask_), result); },
+      builder_, values_.guard(pointer), [&] { builder_.CreateStore(load_contiguous(type, base, original), result); },
       [&] {
-        addresses = lanes_from_base(pointer);
+        addresses = values_.lanes_from_base(pointer);
         builder_.CreateStore(gather(), result);
       });
   return builder_.CreateLoad(wide(type), result);
 }
 
-Value* Widener::load_contiguous(Type* type, Value* address, LoadInst& like, Value* mask) {
-  if (mask)
-    return builder_.CreateMaskedLoad(wide(type), address, like.getAlign(), mask, PoisonValue::get(wide(type)),
+Value* Widener::load_contiguous(Type* type, Value* address, LoadInst& like) {
+  if (!mask_.is_all())
+    return builder_.CreateMaskedLoad(wide(type), address, like.getAlign(), mask_.vector(), PoisonValue::get(wide(type)),
                                      like.getName());
   LoadInst* load = builder_.CreateAlignedLoad(wide(type), address, like.getAlign(), like.getName());
   load->copyMetadata(like, {LLVMContext::MD_invariant_load, LLVMContext::MD_nontemporal});
@@ -105,43 +104,41 @@ void Widener::emit_store(StoreInst& original) {
   if (address.is_uniform()) {
     Value* value = nullptr;
     if (shape(stored).is_uniform()) {
-      value = base_of(stored);
+      value = values_.base(stored);
     } else {
       // Of several lanes that write one place, any may win: the last one does.
-      Value* bits = mask_bits(lanes_on());
-      Value* zeros = builder_.CreateBinaryIntrinsic(Intrinsic::ctlz, bits, builder_.getTrue());
-      Value* last = builder_.CreateSub(ConstantInt::get(bits->getType(), options_.width - 1), zeros);
-      value = builder_.CreateExtractElement(vector_of(stored), last);
+      value = builder_.CreateExtractElement(values_.vector(stored), mask_.last_lane(builder_));
     }
     auto* copy = cast<StoreInst>(original.clone());
     copy->setOperand(0, value);
-    copy->setOperand(1, base_of(pointer));
+    copy->setOperand(1, values_.base(pointer));
     builder_.Insert(copy);
     return;
   }
-  Value* values = vector_of(stored);
+  Value* values = values_.vector(stored);
   if (!is_contiguous(address, stored->getType())) {
-    builder_.CreateMaskedScatter(values, vector_of(pointer), original.getAlign(), lanes_on());
+    builder_.CreateMaskedScatter(values, values_.vector(pointer), original.getAlign(), mask_.vector());
     return;
   }
-  Value* base = base_of(pointer);
-  Value* guard = guard_of(pointer);
-  if (!guard) return store_contiguous(values, base, original.getAlign(), mask_);
-  deviation_of(pointer);  // read here, so that it is known on both sides
+  Value* base = values_.base(pointer);
+  if (!address.guarded) return store_contiguous(values, base, original.getAlign());
+  values_.deviation(pointer);  // read here, so that it is known on both sides
   branch(
-      guard, [&] { store_contiguous(values, base, original.getAlign(), mask_); },
-      [&] { builder_.CreateMaskedScatter(values, lanes_from_base(pointer), original.getAlign(), lanes_on()); });
+      builder_, values_.guard(pointer), [&] { store_contiguous(values, base, original.getAlign()); },
+      [&] {
+        builder_.CreateMaskedScatter(values, values_.lanes_from_base(pointer), original.getAlign(), mask_.vector());
+      });
 }
 
 // On some CPUs a masked store costs ten times a plain one, so the common case of a full mask is tested for.
-void Widener::store_contiguous(Value* value, Value* address, Align alignment, Value* mask) {
-  if (!mask) {
+void Widener::store_contiguous(Value* value, Value* address, Align alignment) {
+  if (mask_.is_all()) {
     builder_.CreateAlignedStore(value, address, alignment);
     return;
   }
   branch(
-      all(mask), [&] { builder_.CreateAlignedStore(value, address, alignment); },
-      [&] { builder_.CreateMaskedStore(value, address, alignment, mask); });
+      builder_, mask_.has_all(builder_), [&] { builder_.CreateAlignedStore(value, address, alignment); },
+      [&] { builder_.CreateMaskedStore(value, address, alignment, mask_.vector()); });
 }
 
 // ---- Atomics -----------------------------------------------------------------------------------
@@ -190,11 +187,10 @@ bool Widener::emit_reduced_atomic(AtomicRMWInst& original) {
       default: identity = ConstantInt::get(context_, APInt::getMaxValue(bits)); break;
     }
   }
-  Value* values = vector_of(original.getValOperand());
-  if (mask_) values = builder_.CreateSelect(mask_, values, builder_.CreateVectorSplat(options_.width, identity));
-  Value* combined = builder_.CreateUnaryIntrinsic(reduction, values);
+  Value* values = values_.vector(original.getValOperand());
+  Value* combined = builder_.CreateUnaryIntrinsic(reduction, mask_.choose(builder_, values, identity));
   auto* copy = cast<AtomicRMWInst>(original.clone());
-  copy->setOperand(0, base_of(original.getPointerOperand()));
+  copy->setOperand(0, values_.base(original.getPointerOperand()));
   copy->setOperand(1, combined);
   builder_.Insert(copy);
   return true;
