@@ -120,20 +120,23 @@ class Scheduler {
 
 }  // namespace
 
+std::unique_ptr<llvm::Module> parse(const std::string& ir, llvm::LLVMContext& context) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(ir + declarations(), problem, context);
+  if (module) return module;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  problem.print("kernel", stream);
+  throw std::runtime_error(text);
+}
+
 Ran run(const std::string& ir, const Run& options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto builder = check(llvm::orc::JITTargetMachineBuilder::detectHost());
   auto target = check(builder.createTargetMachine());
   auto context = std::make_unique<llvm::LLVMContext>();
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(declarations() + ir, problem, *context);
-  if (!module) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    problem.print("kernel", stream);
-    throw std::runtime_error(text);
-  }
+  auto module = parse(ir, *context);
   module->setDataLayout(target->createDataLayout());
   llvm::Function* kernel = module->getFunction("kernel");
   jit::Compilation compilation;

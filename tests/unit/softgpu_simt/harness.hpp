@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "softgpu/abi/kernel.hpp"
 
 namespace softgpu::simt::test {
@@ -26,8 +29,11 @@ struct Ran {
   std::string code;  // the optimised IR
 };
 
-// The text of a kernel's body (`define void @kernel() { ... }` and what else it needs); marked functions and runtime
-// calls are declared by the harness. Throws std::runtime_error when the text or the result is invalid.
+// The module of a kernel's text (`define void @kernel() { ... }` and what else it needs); marked functions are declared
+// by the harness. Throws std::runtime_error when the text is invalid.
+std::unique_ptr<llvm::Module> parse(const std::string& ir, llvm::LLVMContext&);
+
+// Runs such a kernel. Throws std::runtime_error when the text or the result is invalid.
 Ran run(const std::string& ir, const Run&);
 
 }  // namespace softgpu::simt::test
