@@ -100,8 +100,9 @@ TEST_F(Logs, RefuseWhatMakesNoSense) {
   char buffer[16];
   size_t size = sizeof buffer;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLogsCurrent)(nullptr, 0));
-  if (is_softgpu())  // NVIDIA's driver does not look at flags
+  if (is_softgpu()) {  // NVIDIA's driver does not look at flags
     EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLogsCurrent)(&start_, 1));
+  }
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLogsDumpToMemory)(nullptr, nullptr, &size, 0));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuLogsDumpToMemory)(nullptr, buffer, nullptr, 0));
 }

@@ -209,14 +209,13 @@ TEST_P(CanonicalNaN, IsWhatArithmeticGives) {
                                  odd_nan +
                                  "; shr.u32 %r0, %t, 16; cvt.u16.u32 %h3, %r0; or.b16 %h0, %h0, %h3; "
                                  "or.b16 %h1, %h1, %h3; or.b16 %h2, %h2, %h3; or.b16 %h5, %h2, 2;\n";
+    // (Of a minimum of a register and itself ptxas makes the register.)
     for (const std::string& operation :
-         {
-      "add.rn" + type + " %h4, %h0, %h1;", "sub.rn" + type + " %h4, %h0, %h0;", "mul.rn" + type + " %h4, %h0, %h3;",
+         {"add.rn" + type + " %h4, %h0, %h1;", "sub.rn" + type + " %h4, %h0, %h0;", "mul.rn" + type + " %h4, %h0, %h3;",
           "add.rn" + type + " %h4, %h2, %h2;", "fma.rn" + type + " %h4, %h0, %h3, %h0;",
-          "min" + type + " %h4, %h2, %h5;",  // of a register and itself ptxas makes the register "max.NaN" + type + "
-                                             // %h4, %h0, %h2;"}) {
-          const std::string text =
-              kernel_text(own_element() + operands + operation + "cvt.u32.u16 %r1, %h4;\n" + store("%r1"));
+          "min" + type + " %h4, %h2, %h5;", "max.NaN" + type + " %h4, %h0, %h2;"}) {
+      const std::string text =
+          kernel_text(own_element() + operands + operation + "cvt.u32.u16 %r1, %h4;\n" + store("%r1"));
       const Shape shape{.block_x = GetParam(), .block_y = GetParam() == 33 ? 2u : 1u};
       for (const std::uint32_t bits : run_kernel(text, std::vector<std::uint32_t>(GetParam()), shape))
         ASSERT_EQ(bits, 0x7fffu) << operation;
