@@ -122,6 +122,32 @@ void add_barrier_in_pieces(Draft& draft) {
   add_barrier(draft, 0, random.chance(75));
 }
 
+// All add to one word of shared memory; behind a barrier it is the same in whatever order they did.
+void add_total(Draft& draft) {
+  Random& random = draft.random;
+  SharedLayout& layout = draft.plan.shared;
+  if (layout.common_used == SharedLayout::kCommonBytes) return add_exchange(draft);
+  const int place = static_cast<int>(layout.common_used);
+  layout.common_used += 8;
+  Instruction add{.op = Op::reduction, .type = Type::b32, .space = Space::shared, .offset = place};
+  add.variant = random.pick({Variant::add, Variant::max, Variant::bit_or, Variant::bit_xor});
+  if (add.variant == Variant::add || add.variant == Variant::max) add.type = Type::u32;
+  add.sources = {Operand::reg(draft.shared_common), Operand::reg(draft.register_of(32))};
+  if (random.chance(40)) {
+    add.guard = draft.register_of(1);
+    add.guard_negated = random.chance(50);
+  }
+  draft.emit(std::move(add));
+  add_barrier(draft, 0, random.chance(75));
+  draft.emit({.op = Op::load,
+              .type = Type::u32,
+              .space = Space::shared,
+              .offset = place,
+              .results = {random.chance(50) ? random.pick(draft.uniforms) : draft.register_of(32)},
+              .sources = {Operand::reg(draft.shared_common)}});
+  add_barrier(draft, 0, random.chance(75));
+}
+
 void add_named_barriers(Draft& draft) {
   const unsigned threads = draft.program.block.count();
   // Counts are of whole warps, and nobody counted may be gone.

@@ -42,6 +42,9 @@ struct SharedLayout {
   static constexpr unsigned kOwnBytes = 16;
   unsigned own = 0;
   unsigned exchange = 0;  // a word for each thread
+  static constexpr unsigned kCommonBytes = 64;
+  unsigned common = 0;  // words of all threads, each for one statement
+  unsigned common_used = 0;
 };
 
 struct Callee {
@@ -77,7 +80,7 @@ class Draft {
   int in_grid = -1;            // its place in the grid, known in kernels
   int lane = -1;
   // Addresses: of the thread's own pieces of memory, and of what is common. -1 where there is none.
-  int own_global = -1, own_shared = -1, exchange = -1, local = -1, input = -1, common = -1;
+  int own_global = -1, own_shared = -1, exchange = -1, local = -1, input = -1, common = -1, shared_common = -1;
   int pointer = -1;  // to 16 bytes that are this thread's, generic
 
   Function& function() { return program.functions[index_]; }

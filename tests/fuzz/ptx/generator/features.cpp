@@ -13,10 +13,10 @@ struct Name {
 };
 
 constexpr Name kNames[] = {
-    {"loops", &Features::loops},   {"gotos", &Features::gotos},         {"memory", &Features::memory},
-    {"floats", &Features::floats}, {"atomics", &Features::atomics},     {"barriers", &Features::barriers},
-    {"pieces", &Features::pieces}, {"warps", &Features::warps},         {"exits", &Features::exits},
-    {"calls", &Features::calls},   {"recursion", &Features::recursion},
+    {"loops", &Features::loops},   {"gotos", &Features::gotos},     {"memory", &Features::memory},
+    {"floats", &Features::floats}, {"atomics", &Features::atomics}, {"barriers", &Features::barriers},
+    {"pieces", &Features::pieces}, {"warps", &Features::warps},     {"signals", &Features::signals},
+    {"exits", &Features::exits},   {"calls", &Features::calls},     {"recursion", &Features::recursion},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct Features {
   bool barriers = true;   // and exchanges over them
   bool pieces = true;     // barriers and warp operations that threads of a warp enter at different places
   bool warps = true;      // warp operations
+  bool signals = true;    // threads that wait in a loop for what another one writes
   bool exits = true;      // threads that end early
   bool calls = true;      // device functions, recursive ones too
   bool recursion = true;  // recursive functions that end threads or wait for others

@@ -20,6 +20,11 @@ bool may_nest(const Draft& draft) { return draft.context.depth < kDeepest && dra
 bool is_block(const Draft& draft) { return draft.context.together == Together::block; }
 bool is_group(const Draft& draft) { return draft.context.together != Together::nobody; }
 bool may_exchange(const Draft& draft) { return is_block(draft) && draft.plan.features.barriers && draft.exchange >= 0; }
+// Threads that have ended signal nothing, and a signal is given once.
+bool may_signal(const Draft& draft) {
+  return may_exchange(draft) && draft.plan.features.signals && !draft.plan.features.exits && draft.is_kernel() &&
+         draft.context.depth == 0 && draft.shared_common >= 0;
+}
 bool may_ask_warp(const Draft& draft) { return is_group(draft) && draft.plan.features.warps; }
 
 constexpr Statement kStatements[] = {
@@ -37,6 +42,8 @@ constexpr Statement kStatements[] = {
     {add_barrier_reduction, 6, [](const Draft& d) { return is_block(d) && d.plan.features.barriers; }},
     {add_barrier_in_pieces, 6, [](const Draft& d) { return may_exchange(d) && d.plan.features.pieces; }},
     {add_named_barriers, 4, may_exchange},
+    {add_total, 5, [](const Draft& d) { return may_exchange(d) && d.plan.features.atomics && d.shared_common >= 0; }},
+    {add_signal, 25, may_signal},
     {add_warp_operation, 16, may_ask_warp},
     {add_warp_exchange, 6, [](const Draft& d) { return may_ask_warp(d) && d.exchange >= 0; }},
     {add_warp_operation_in_pieces, 6, [](const Draft& d) { return may_ask_warp(d) && d.plan.features.pieces; }},
@@ -64,6 +71,7 @@ Features choose_features(Random& random, const Features& allowed) {
   chosen.pieces = some(allowed.pieces, 40);
   chosen.exits = some(allowed.exits, 25);
   chosen.calls = some(allowed.calls, 30);
+  chosen.signals = some(allowed.signals, 50);
   chosen.recursion = some(allowed.recursion, 50);
   return chosen;
 }
@@ -81,7 +89,8 @@ void lay_out(Program& program, Plan& plan, Random& random) {
                      (plan.features.warps && plan.features.pieces);
   if (!plan.uses_shared) return;
   plan.shared.exchange = SharedLayout::kOwnBytes * program.block.count();
-  program.shared_bytes = plan.shared.exchange + 4 * program.block.count();
+  plan.shared.common = (plan.shared.exchange + 4 * program.block.count() + 15) / 16 * 16;
+  program.shared_bytes = plan.shared.common + SharedLayout::kCommonBytes;
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ void add_shared_addresses(Draft& draft) {
   const int base = address_of(draft, Space::shared);
   draft.own_shared = draft.address(moved(draft, base, layout.own), draft.thread, SharedLayout::kOwnBytes);
   draft.exchange = moved(draft, base, layout.exchange);
+  if (draft.plan.features.barriers) draft.shared_common = moved(draft, base, layout.common);
 }
 
 void add_global_addresses(Draft& draft, int thread_in_grid) {
@@ -63,6 +64,16 @@ void clear_shared(Draft& draft) {
                 .sources = {Operand::reg(draft.own_shared), zero}});
   const int slot = draft.address(draft.exchange, draft.thread, 4);
   draft.emit({.op = Op::store, .type = Type::u32, .space = Space::shared, .sources = {Operand::reg(slot), zero}});
+  if (draft.shared_common >= 0) {
+    const int is_first = draft.compare(Variant::eq, Type::u32, Operand::reg(draft.thread), zero);
+    for (unsigned i = 0; i < SharedLayout::kCommonBytes; i += 8)
+      draft.emit({.op = Op::store,
+                  .type = Type::u64,
+                  .space = Space::shared,
+                  .offset = static_cast<int>(i),
+                  .guard = is_first,
+                  .sources = {Operand::reg(draft.shared_common), zero}});
+  }
   if (draft.plan.features.barriers) draft.emit({.op = Op::barrier_sync, .sources = {zero, zero}});
 }
 

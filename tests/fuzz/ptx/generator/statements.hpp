@@ -39,6 +39,10 @@ void add_exchange(Draft& draft);
 void add_barrier_reduction(Draft& draft);
 void add_barrier_in_pieces(Draft& draft);
 void add_named_barriers(Draft& draft);
+void add_total(Draft& draft);
+
+// signals.cpp
+void add_signal(Draft& draft);
 
 // warps.cpp
 void add_warp_operation(Draft& draft);

@@ -16,6 +16,8 @@ enum class Order { forward, backward, interleaved };
 
 // More than any program needs that ends.
 constexpr unsigned kMostSteps = 20000;
+// How long a thread goes on before others get their turn: it may wait for what they write.
+constexpr unsigned kTurn = 500;
 constexpr std::size_t kMostFrames = 64;
 
 class BlockRun {
@@ -42,7 +44,7 @@ class BlockRun {
         for (std::size_t i = turn.size(); i > 1; --i) std::swap(turn[i - 1], turn[random.below(i)]);
       for (const std::size_t i : turn) {
         Thread& thread = threads_[i];
-        unsigned steps = order == Order::interleaved ? 1 + random.below(6) : kMostSteps;
+        unsigned steps = order == Order::interleaved ? 1 + random.below(6) : kTurn;
         for (; thread.state == Thread::State::ready && steps > 0; --steps) {
           step(thread);
           progress = true;
@@ -76,6 +78,7 @@ class BlockRun {
         thread.write(instruction.results[0],
                      source(thread, instruction, 0) | static_cast<std::uint64_t>(instruction.space) << kSpaceShift);
         return;
+      case Op::fence: return;
       case Op::load:
       case Op::store:
       case Op::atomic:

@@ -191,6 +191,7 @@ class FunctionWriter {
     const std::string result = i.results.empty() ? "" : reg(i.results[0]);
     switch (i.op) {
       case Op::branch: return "bra " + label(i.target);
+      case Op::fence:
       case Op::exit:
       case Op::ret: return name;
       case Op::mov:
@@ -211,10 +212,10 @@ class FunctionWriter {
         return "mov.u64 " + result + (i.space == Space::shared ? ", block_memory" : ", frame");
       case Op::to_generic: return name + space + ".u64 " + result + sources(i);
       case Op::load:
-        if (i.results.size() == 1) return name + space + type + " " + result + ", " + address(i);
+        if (i.results.size() == 1) return name + variant + space + type + " " + result + ", " + address(i);
         return name + space + ".v" + std::to_string(i.results.size()) + type + " " + vector(i) + ", " + address(i);
       case Op::store:
-        if (i.sources.size() == 2) return name + space + type + " " + address(i) + sources(i, 1);
+        if (i.sources.size() == 2) return name + variant + space + type + " " + address(i) + sources(i, 1);
         return name + space + ".v" + std::to_string(i.sources.size() - 1) + type + " " + address(i) + ", {" +
                sources(i, 1).substr(2) + "}";
       case Op::atomic: return name + space + variant + type + " " + result + ", " + address(i) + sources(i, 1);

@@ -21,7 +21,7 @@ with an interpreter. Ends with status 1 if one differs, fails, crashes or hangs,
   --jobs J           processes at a time; default 1
   --limit S          most seconds for one program; default 60
   --features F,...   only programs with these: loops, gotos, memory, floats, atomics, barriers, pieces, warps, exits, calls,
-                     recursion; with -F, all but these
+                     recursion, signals; with -F, all but these
   --reduce N         how many failing programs to reduce; default 3
   --without N,N-M    the program without these statements, as a reduced one is reproduced
   --print            print the first seed's program instead of running it
