@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 class Campaign {
  public:
   Campaign(const Options& options, std::string width)
-      : options_(options), width_(std::move(width)), next_(options.first_seed), begin_(Clock::now()) {}
+      : options_(options), width_(std::move(width)), begin_(Clock::now()) {}
 
   // Returns how many programs failed.
   unsigned run() {
@@ -34,8 +34,11 @@ class Campaign {
   void run_some() {
     Worker worker(width_, options_.feature_list);
     for (;;) {
-      const std::uint64_t seed = next_++;
-      if (seed >= options_.last_seed || Clock::now() - begin_ > std::chrono::seconds(options_.seconds)) return;
+      const std::uint64_t turn = next_++;
+      const bool is_kept = turn < options_.kept.size();
+      const std::uint64_t seed = is_kept ? options_.kept[turn] : options_.first_seed + (turn - options_.kept.size());
+      if ((!is_kept && seed >= options_.last_seed) || Clock::now() - begin_ > std::chrono::seconds(options_.seconds))
+        return;
       const Choice choice{seed, options_.without};
       const Verdict verdict = worker.run(choice, std::chrono::seconds(options_.limit_seconds));
       ++done_;
@@ -72,7 +75,7 @@ class Campaign {
 
   const Options& options_;
   const std::string width_;
-  std::atomic<std::uint64_t> next_;
+  std::atomic<std::uint64_t> next_ = 0;  // program: the kept ones, then those of the seeds
   std::atomic<unsigned> done_ = 0, failed_ = 0;
   const Clock::time_point begin_;
   std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include "fuzz/ptx/runner/options.hpp"
 
+#include <fstream>
 #include <map>
 #include <random>
 #include <sstream>
@@ -15,6 +16,7 @@ Runs random PTX programs on the driver that CUPRUM_DRIVER names (softgpu or nvid
 with an interpreter. Ends with status 1 if one differs, fails, crashes or hangs, and prints it, reduced.
 
   --seeds A:B        the programs of seeds A to B-1 (--seeds A: that one); default 0:100
+  --kept FILE        first those that the file lists: a seed in a line, and what it showed
   --fresh            seeds that nobody has tried, for as long as --seconds says
   --seconds S        stop after so long
   --width W,...      of softgpu's gangs: 1, 8, 16, 32, auto, one after the other, or all; default: as SOFTGPU_WIDTH says
@@ -54,6 +56,14 @@ void parse_widths(Options& options, const std::string& text) {
   }
 }
 
+void read_kept(Options& options, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("--kept names '" + path + "', which can't be read");
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line.front() != '#')
+      options.kept.push_back(parse_number("--kept", line.substr(0, line.find(' '))));
+}
+
 void set_fresh(Options& options) {
   std::random_device device;
   options.fresh = true;
@@ -71,6 +81,7 @@ const std::map<std::string, void (*)(Options&)> kFlags = {
 
 const std::map<std::string, void (*)(Options&, const std::string&)> kValues = {
     {"--seeds", parse_seeds},
+    {"--kept", read_kept},
     {"--width", parse_widths},
     {"--seconds",
      [](Options& o, const std::string& v) { o.seconds = static_cast<unsigned>(parse_number("--seconds", v)); }},

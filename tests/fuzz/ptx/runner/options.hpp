@@ -13,6 +13,7 @@ namespace ptx_fuzz {
 
 struct Options {
   std::uint64_t first_seed = 0, last_seed = 100;  // the last one is not run
+  std::vector<std::uint64_t> kept;                // seeds that go first
   std::vector<std::string> widths = {""};         // values of SOFTGPU_WIDTH; empty: as it is
   unsigned jobs = 1;
   unsigned seconds = std::numeric_limits<unsigned>::max();
