@@ -133,6 +133,7 @@ std::unique_ptr<llvm::Module> parse(const std::string& ir, llvm::LLVMContext& co
 Ran run(const std::string& ir, const Run& options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();  // masks are moved by inline assembly
   auto builder = check(llvm::orc::JITTargetMachineBuilder::detectHost());
   auto target = check(builder.createTargetMachine());
   auto context = std::make_unique<llvm::LLVMContext>();
