@@ -1,23 +1,41 @@
-// What the lanes of a warp exchange. The gang is the warp here: kernels with these operations have 32 lanes.
+#include "softgpu/simt/warp.hpp"
+
 #include <stdexcept>
 
 #include "softgpu/simt/lane_flow.hpp"
+#include "softgpu/simt/lane_reduction.hpp"
 #include "softgpu/simt/shuffle.hpp"
-#include "softgpu/simt/widen.hpp"
 
 namespace softgpu::simt {
 
 using namespace llvm;
 using abi::Mark;
 
-void Widener::emit_warp(CallInst& original, Mark mark) {
+namespace {
+
+AtomicRMWInst::BinOp operation_of(Mark mark) {
+  switch (mark) {
+    case Mark::redux_add: return AtomicRMWInst::Add;
+    case Mark::redux_or: return AtomicRMWInst::Or;
+    case Mark::redux_xor: return AtomicRMWInst::Xor;
+    case Mark::redux_and: return AtomicRMWInst::And;
+    case Mark::redux_max_s: return AtomicRMWInst::Max;
+    case Mark::redux_min_s: return AtomicRMWInst::Min;
+    case Mark::redux_max_u: return AtomicRMWInst::UMax;
+    case Mark::redux_min_u: return AtomicRMWInst::UMin;
+    default: throw std::logic_error("not a reduction over the warp: " + std::string(abi::info(mark).symbol));
+  }
+}
+
+}  // namespace
+
+void WarpWidener::emit(CallInst& original, Mark mark) {
   const auto put = [&](Value* value) {
     if (shape(&original).has_base())
       values_.define(original, GangValue::of_base(value));
     else
-      values_.define(original, GangValue::of_vector(value->getType()->isVectorTy()
-                                                        ? value
-                                                        : builder_.CreateVectorSplat(options_.width, value)));
+      values_.define(original, GangValue::of_vector(
+                                   value->getType()->isVectorTy() ? value : builder_.CreateVectorSplat(width_, value)));
   };
   switch (mark) {
     case Mark::warp_sync: return;  // the lanes that run are always in step
@@ -42,9 +60,9 @@ void Widener::emit_warp(CallInst& original, Mark mark) {
   }
 }
 
-Value* Widener::shuffle(CallInst& original, Mark mark) {
+Value* WarpWidener::shuffle(CallInst& original, Mark mark) {
   SmallVector<Constant*, 32> numbers;
-  for (unsigned i = 0; i < options_.width; ++i) numbers.push_back(builder_.getInt32(i));
+  for (unsigned i = 0; i < width_; ++i) numbers.push_back(builder_.getInt32(i));
   Value* lane = ConstantVector::get(numbers);
   // Lanes that are off may hold poison, which must not become an address.
   const auto settled = [&](unsigned argument) {
@@ -56,10 +74,10 @@ Value* Widener::shuffle(CallInst& original, Mark mark) {
   return permute(values_.vector(original.getArgOperand(0)), builder_.CreateSelect(source.inside, source.lane, lane));
 }
 
-Value* Widener::permute(Value* vector, Value* lanes) {
+Value* WarpWidener::permute(Value* vector, Value* lanes) {
   if (auto* constant = dyn_cast<Constant>(lanes)) {
     SmallVector<int, 32> order;
-    for (unsigned i = 0; i < options_.width; ++i) {
+    for (unsigned i = 0; i < width_; ++i) {
       const auto* element = dyn_cast_or_null<ConstantInt>(constant->getAggregateElement(i));
       order.push_back(element ? static_cast<int>(element->getZExtValue()) : 0);
     }
@@ -69,11 +87,11 @@ Value* Widener::permute(Value* vector, Value* lanes) {
   AllocaInst* memory = new_slot(gang_, vector->getType(), "exchange");
   builder_.CreateStore(vector, memory);
   Value* addresses = builder_.CreateGEP(element, memory, lanes);
-  const Align alignment = thread_.getDataLayout().getABITypeAlign(element);
+  const Align alignment = gang_.getDataLayout().getABITypeAlign(element);
   return builder_.CreateMaskedGather(vector->getType(), addresses, alignment);
 }
 
-Value* Widener::vote(CallInst& original, Mark mark) {
+Value* WarpWidener::vote(CallInst& original, Mark mark) {
   Value* members_value = original.getArgOperand(1);
   Value* predicates = values_.vector(original.getArgOperand(0));
   Value* on = mask_.bits(builder_);
@@ -82,8 +100,8 @@ Value* Widener::vote(CallInst& original, Mark mark) {
   const bool alike = shape(members_value).is_uniform();
   Value* members = alike ? values_.base(members_value) : values_.vector(members_value);
   if (!alike) {
-    on = builder_.CreateVectorSplat(options_.width, on);
-    set = builder_.CreateVectorSplat(options_.width, set);
+    on = builder_.CreateVectorSplat(width_, on);
+    set = builder_.CreateVectorSplat(width_, set);
   }
   on = builder_.CreateAnd(on, members);
   set = builder_.CreateAnd(set, members);
@@ -96,13 +114,13 @@ Value* Widener::vote(CallInst& original, Mark mark) {
   }
 }
 
-Value* Widener::match(CallInst& original) {
+Value* WarpWidener::match(CallInst& original) {
   Value* values = values_.vector(original.getArgOperand(0));
   Value* members = values_.vector(original.getArgOperand(1));
   AllocaInst* result = new_slot(gang_, members->getType(), "matches");
   builder_.CreateStore(Constant::getNullValue(members->getType()), result);
   for_each_lane(builder_, mask_, [&](Value* lane) {
-    Value* own = builder_.CreateVectorSplat(options_.width, builder_.CreateExtractElement(values, lane));
+    Value* own = builder_.CreateVectorSplat(width_, builder_.CreateExtractElement(values, lane));
     const Mask equal = mask_.where(builder_, builder_.CreateICmpEQ(values, own));
     Value* bits = builder_.CreateAnd(equal.bits(builder_), builder_.CreateExtractElement(members, lane));
     Value* so_far = builder_.CreateLoad(members->getType(), result);
@@ -111,10 +129,10 @@ Value* Widener::match(CallInst& original) {
   return builder_.CreateLoad(members->getType(), result);
 }
 
-Value* Widener::match_all(CallInst& original) {
+Value* WarpWidener::match_all(CallInst& original) {
   Value* same = match(original);
   Value* members = builder_.CreateAnd(values_.vector(original.getArgOperand(1)),
-                                      builder_.CreateVectorSplat(options_.width, mask_.bits(builder_)));
+                                      builder_.CreateVectorSplat(width_, mask_.bits(builder_)));
   Value* none = Constant::getNullValue(same->getType());
   same = builder_.CreateSelect(builder_.CreateICmpEQ(same, members), same, none);
   if (!shape(&original).has_base()) return same;
@@ -122,38 +140,13 @@ Value* Widener::match_all(CallInst& original) {
   return builder_.CreateExtractElement(same, mask_.first_lane(builder_));
 }
 
-Value* Widener::reduce(CallInst& original, Mark mark) {
-  Intrinsic::ID reduction = Intrinsic::not_intrinsic;
-  std::uint32_t identity = 0;
-  switch (mark) {
-    case Mark::redux_add: reduction = Intrinsic::vector_reduce_add; break;
-    case Mark::redux_or: reduction = Intrinsic::vector_reduce_or; break;
-    case Mark::redux_xor: reduction = Intrinsic::vector_reduce_xor; break;
-    case Mark::redux_and:
-      reduction = Intrinsic::vector_reduce_and;
-      identity = ~0U;
-      break;
-    case Mark::redux_max_s:
-      reduction = Intrinsic::vector_reduce_smax;
-      identity = 0x80000000U;
-      break;
-    case Mark::redux_min_s:
-      reduction = Intrinsic::vector_reduce_smin;
-      identity = 0x7fffffffU;
-      break;
-    case Mark::redux_max_u: reduction = Intrinsic::vector_reduce_umax; break;
-    case Mark::redux_min_u:
-      reduction = Intrinsic::vector_reduce_umin;
-      identity = ~0U;
-      break;
-    default: throw std::logic_error("not a reduction over the warp: " + std::string(abi::info(mark).symbol));
-  }
+Value* WarpWidener::reduce(CallInst& original, Mark mark) {
+  const AtomicRMWInst::BinOp operation = operation_of(mark);
   Value* values = values_.vector(original.getArgOperand(0));
   Value* members_value = original.getArgOperand(1);
   const auto over = [&](Value* members) {
-    Value* chosen = builder_.CreateBitCast(members, wide(builder_.getInt1Ty()));
-    return builder_.CreateUnaryIntrinsic(
-        reduction, mask_.where(builder_, chosen).choose(builder_, values, builder_.getInt32(identity)));
+    const Mask chosen = mask_.where(builder_, builder_.CreateBitCast(members, wide(builder_.getInt1Ty())));
+    return reduce_lanes(builder_, operation, chosen, values);
   };
   if (shape(members_value).is_uniform()) return over(values_.base(members_value));
   Value* members = values_.vector(members_value);

@@ -16,13 +16,17 @@ Widener::Widener(Function& thread, Function& gang, const Divergence& divergence,
       layout_(layout),
       options_(options),
       context_(thread.getContext()),
-      builder_(context_),
+      emission_(gang, divergence, options.width),
+      builder_(emission_.builder),
+      values_(emission_.values),
+      mask_(emission_.mask),
+      plain_(emission_),
+      memory_(emission_, plain_),
+      warp_(emission_),
       entry_builder_(context_),
-      values_(builder_, divergence, options.width),
       arguments_(GangArguments::of(gang)),
       thread_values_(entry_builder_, arguments_, options.shape, options.width),
-      entry_mask_(Mask::all(context_, options.width)),
-      mask_(entry_mask_) {}
+      entry_mask_(Mask::all(context_, options.width)) {}
 
 void Widener::run() {
   make_entry();
@@ -165,11 +169,11 @@ void Widener::take(const Edge& edge) {
 
 void Widener::emit_instruction(Instruction& original) {
   switch (original.getOpcode()) {
-    case Instruction::Alloca: return emit_alloca(cast<AllocaInst>(original));
-    case Instruction::Load: return emit_load(cast<LoadInst>(original));
-    case Instruction::Store: return emit_store(cast<StoreInst>(original));
+    case Instruction::Alloca: return memory_.emit_alloca(cast<AllocaInst>(original));
+    case Instruction::Load: return memory_.emit_load(cast<LoadInst>(original));
+    case Instruction::Store: return memory_.emit_store(cast<StoreInst>(original));
     case Instruction::AtomicRMW:
-    case Instruction::AtomicCmpXchg: return emit_atomic(original);
+    case Instruction::AtomicCmpXchg: return memory_.emit_atomic(original);
     case Instruction::Call: return emit_call(cast<CallInst>(original));
     case Instruction::Fence: builder_.Insert(original.clone()); return;
     case Instruction::ExtractValue: {
@@ -180,8 +184,7 @@ void Widener::emit_instruction(Instruction& original) {
     }
     default: break;
   }
-  if (shape(&original).has_base()) return emit_at_lane_0(original);
-  values_.define(original, GangValue::of_vector(widen_operation(original)));
+  plain_.emit(original);
 }
 
 }  // namespace softgpu::simt

@@ -1,7 +1,8 @@
 // Turns one thread's code into a gang's: every value becomes a vector with one element per lane, unless the
 // divergence analysis has shown that lane 0's value is enough.
 //
-// This class does control flow, in the order of Layout; what crosses blocks is in GangValues.
+// Widener does control flow, in the order of Layout, and calls; classes of their own do plain instructions, memory and
+// the warp. They share an Emission.
 #pragma once
 
 #include "llvm/ADT/DenseMap.h"
@@ -9,10 +10,12 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "softgpu/simt/divergence.hpp"
-#include "softgpu/simt/gang_values.hpp"
+#include "softgpu/simt/emission.hpp"
 #include "softgpu/simt/layout.hpp"
-#include "softgpu/simt/mask.hpp"
 #include "softgpu/simt/thread_values.hpp"
+#include "softgpu/simt/warp.hpp"
+#include "softgpu/simt/widen_memory.hpp"
+#include "softgpu/simt/widen_plain.hpp"
 
 namespace softgpu::simt {
 
@@ -48,38 +51,14 @@ class Widener {
   Mask read_mask(llvm::AllocaInst* slot);
   Mask mask_of(const llvm::BasicBlock* owner);
 
-  // Plain instructions (widen_plain.cpp).
-  Shape shape(const llvm::Value* value) const { return values_.shape(value); }
-  llvm::Type* wide(llvm::Type* type) const { return values_.wide(type); }
-  void emit_at_lane_0(llvm::Instruction&);
-  llvm::Value* combine_guards(llvm::Instruction&);
-  llvm::Value* combine_deviations(llvm::Instruction&, const GangValue&);
-  llvm::Value* widen_operation(llvm::Instruction&);
-
-  // Memory (widen_memory.cpp).
-  void emit_alloca(llvm::AllocaInst&);
-  void emit_load(llvm::LoadInst&);
-  void emit_store(llvm::StoreInst&);
-  void emit_atomic(llvm::Instruction&);
-  bool emit_reduced_atomic(llvm::AtomicRMWInst&);
-  void store_contiguous(llvm::Value* value, llvm::Value* address, llvm::Align);
-  llvm::Value* load_contiguous(llvm::Type*, llvm::Value* address, llvm::LoadInst& like);
-  bool is_contiguous(const Shape&, llvm::Type*) const;
-  llvm::Value* load_strided(llvm::LoadInst&);
-
-  // Calls (widen_calls.cpp) and the warp (warp.cpp).
+  // Calls and barriers (widen_calls.cpp).
   void emit_call(llvm::CallInst&);
   void emit_intrinsic(llvm::IntrinsicInst&);
   void emit_mark(llvm::CallInst&, abi::Mark);
-  void emit_lane_by_lane(llvm::Instruction&);
   void emit_barrier(llvm::CallInst&, abi::Mark);
-  void emit_warp(llvm::CallInst&, abi::Mark);
-  llvm::Value* shuffle(llvm::CallInst&, abi::Mark);
-  llvm::Value* vote(llvm::CallInst&, abi::Mark);
-  llvm::Value* match(llvm::CallInst&);
-  llvm::Value* match_all(llvm::CallInst&);
-  llvm::Value* reduce(llvm::CallInst&, abi::Mark);
-  llvm::Value* permute(llvm::Value* vector, llvm::Value* lanes);
+
+  Shape shape(const llvm::Value* value) const { return values_.shape(value); }
+  llvm::Type* wide(llvm::Type* type) const { return values_.wide(type); }
 
   llvm::Function& thread_;
   llvm::Function& gang_;
@@ -87,8 +66,14 @@ class Widener {
   const Layout& layout_;
   Options options_;
   llvm::LLVMContext& context_;
-  llvm::IRBuilder<> builder_, entry_builder_;
-  GangValues values_;
+  Emission emission_;
+  llvm::IRBuilder<>& builder_;
+  GangValues& values_;
+  Mask& mask_;
+  PlainWidener plain_;
+  MemoryWidener memory_;
+  WarpWidener warp_;
+  llvm::IRBuilder<> entry_builder_;
   GangArguments arguments_;
   ThreadValues thread_values_;
 
@@ -97,7 +82,6 @@ class Widener {
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> gone_;  // lanes that have passed one of Layout::ways_out()
   llvm::BasicBlock* source_ = nullptr;                               // the thread's block being emitted
   Mask entry_mask_;
-  Mask mask_;  // of the block being emitted
 };
 
 }  // namespace softgpu::simt

@@ -1,4 +1,4 @@
-// Calls: intrinsics that have a vector form, marked functions, and the rest lane by lane.
+// Calls: intrinsics that have a vector form, marked functions, barriers among them, and the rest lane by lane.
 #include <stdexcept>
 
 #include "llvm/Analysis/VectorUtils.h"
@@ -17,15 +17,15 @@ using abi::MarkKind;
 void Widener::emit_call(CallInst& original) {
   if (const auto mark = mark_of(&original)) return emit_mark(original, *mark);
   if (auto* intrinsic = dyn_cast<IntrinsicInst>(&original)) return emit_intrinsic(*intrinsic);
-  if (!original.getType()->isVoidTy() && shape(&original).is_uniform()) return emit_at_lane_0(original);
-  emit_lane_by_lane(original);
+  if (!original.getType()->isVoidTy() && shape(&original).is_uniform()) return plain_.emit_at_lane_0(original);
+  plain_.emit_lane_by_lane(original);
 }
 
 void Widener::emit_intrinsic(IntrinsicInst& original) {
   if (original.isAssumeLikeIntrinsic()) return;
-  if (!original.getType()->isVoidTy() && shape(&original).is_uniform()) return emit_at_lane_0(original);
+  if (!original.getType()->isVoidTy() && shape(&original).is_uniform()) return plain_.emit_at_lane_0(original);
   const Intrinsic::ID id = original.getIntrinsicID();
-  if (!isTriviallyVectorizable(id)) return emit_lane_by_lane(original);
+  if (!isTriviallyVectorizable(id)) return plain_.emit_lane_by_lane(original);
   SmallVector<Value*, 4> arguments;
   SmallVector<Type*, 4> overloads;
   if (isVectorIntrinsicWithOverloadTypeAtArg(id, -1)) overloads.push_back(wide(original.getType()));
@@ -52,43 +52,11 @@ void Widener::emit_mark(CallInst& original, Mark mark) {
       return;
     case MarkKind::clock: return values_.define(original, GangValue::of_base(read_clock(builder_, mark)));
     case MarkKind::block: return emit_barrier(original, mark);
-    case MarkKind::warp: return emit_warp(original, mark);
+    case MarkKind::warp: return warp_.emit(original, mark);
     case MarkKind::control:
       if (mark == Mark::nanosleep || mark == Mark::spin) return yield(builder_, arguments_.gang);
       throw std::logic_error("exit is turned into a branch before widening");
   }
-}
-
-// ---- Lane by lane ------------------------------------------------------------------------------
-
-void Widener::emit_lane_by_lane(Instruction& original) {
-  // Read everything here, so that nothing first read inside the loop is remembered for behind it.
-  for (Value* operand : original.operands()) values_.prepare_lanes(operand);
-  auto* pair = dyn_cast<StructType>(original.getType());
-  Type* type = pair ? pair->getElementType(0) : original.getType();
-  AllocaInst* result = type->isVoidTy() ? nullptr : new_slot(gang_, wide(type), original.getName());
-  AllocaInst* success = pair ? new_slot(gang_, wide(builder_.getInt1Ty()), original.getName() + ".success") : nullptr;
-  const auto put = [&](Value* value, AllocaInst* slot, Value* lane) {
-    Value* vector = builder_.CreateLoad(slot->getAllocatedType(), slot);
-    builder_.CreateStore(builder_.CreateInsertElement(vector, value, lane), slot);
-  };
-  for_each_lane(builder_, mask_, [&](Value* lane) {
-    Instruction* copy = original.clone();
-    for (Use& operand : copy->operands()) operand.set(values_.in_lane(operand.get(), lane));
-    builder_.Insert(copy);
-    if (success) {
-      put(builder_.CreateExtractValue(copy, 0), result, lane);
-      put(builder_.CreateExtractValue(copy, 1), success, lane);
-    } else if (result) {
-      put(copy, result, lane);
-    }
-  });
-  if (!result) return;
-  Value* vector = builder_.CreateLoad(wide(type), result);
-  if (success)
-    values_.define_pair(original, vector, builder_.CreateLoad(wide(builder_.getInt1Ty()), success));
-  else
-    values_.define(original, GangValue::of_vector(vector));
 }
 
 // ---- Barriers ----------------------------------------------------------------------------------

@@ -1,13 +1,21 @@
-// Instructions that compute: at lane 0 where its value stands for all lanes, else on vectors.
+#include "softgpu/simt/widen_plain.hpp"
+
+#include "llvm/IR/Instructions.h"
 #include "softgpu/simt/lane_flow.hpp"
-#include "softgpu/simt/widen.hpp"
 
 namespace softgpu::simt {
 
 using namespace llvm;
 
+void PlainWidener::emit(Instruction& original) {
+  if (shape(&original).has_base()) return emit_at_lane_0(original);
+  values_.define(original, GangValue::of_vector(widen_operation(original)));
+}
+
+// ---- Lane 0 ------------------------------------------------------------------------------------
+
 // What holds for lane 0 need not hold for a lane that runs: the flags that make a result poison go.
-void Widener::emit_at_lane_0(Instruction& original) {
+void PlainWidener::emit_at_lane_0(Instruction& original) {
   const Shape s = shape(&original);
   Instruction* copy = original.clone();
   // Lane 0 may be off and its bits not disjoint; a sum has the stride all the same.
@@ -30,27 +38,12 @@ void Widener::emit_at_lane_0(Instruction& original) {
 
 // The stride of the result holds when the operands' strides hold and, for an extension, when adding the lanes'
 // offsets to lane 0's value does not wrap in the narrow type.
-Value* Widener::combine_guards(Instruction& original) {
+Value* PlainWidener::combine_guards(Instruction& original) {
   Value* guard = builder_.getTrue();
   for (Value* operand : original.operands())
     if (shape(operand).guarded) guard = builder_.CreateAnd(guard, values_.guard(operand));
   const auto check_narrow = [&](Value* narrow, bool is_signed) {
-    const Shape s = shape(narrow);
-    if (!s.is_strided()) return;
-    const unsigned bits = narrow->getType()->getIntegerBitWidth();
-    const APInt span(bits, static_cast<std::uint64_t>(s.stride) * (options_.width - 1), /*isSigned=*/true);
-    const APInt highest = is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
-    const APInt lowest = is_signed ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits);
-    Value* base = values_.base(narrow);
-    Value* fits = nullptr;
-    if (s.stride > 0) {
-      Value* limit = ConstantInt::get(context_, highest - span);
-      fits = is_signed ? builder_.CreateICmpSLE(base, limit) : builder_.CreateICmpULE(base, limit);
-    } else {
-      Value* limit = ConstantInt::get(context_, lowest - span);
-      fits = is_signed ? builder_.CreateICmpSGE(base, limit) : builder_.CreateICmpUGE(base, limit);
-    }
-    guard = builder_.CreateAnd(guard, fits);
+    if (shape(narrow).is_strided()) guard = builder_.CreateAnd(guard, fits_narrow_type(narrow, is_signed));
   };
   if (isa<ZExtInst>(original) || isa<SExtInst>(original)) check_narrow(original.getOperand(0), isa<SExtInst>(original));
   if (auto* gep = dyn_cast<GetElementPtrInst>(&original))
@@ -59,9 +52,20 @@ Value* Widener::combine_guards(Instruction& original) {
   return guard;
 }
 
-// What only moves or scales a value does the same to its deviation; else the lanes are computed and compared with
-// the stride, in the rare case that it does not hold.
-Value* Widener::combine_deviations(Instruction& original, const GangValue& value) {
+Value* PlainWidener::fits_narrow_type(Value* narrow, bool is_signed) {
+  const Shape s = shape(narrow);
+  const unsigned bits = narrow->getType()->getIntegerBitWidth();
+  const APInt span(bits, static_cast<std::uint64_t>(s.stride) * (width_ - 1), /*isSigned=*/true);
+  const APInt highest = is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
+  const APInt lowest = is_signed ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits);
+  Value* base = values_.base(narrow);
+  Value* limit = ConstantInt::get(builder_.getContext(), (s.stride > 0 ? highest : lowest) - span);
+  if (s.stride > 0) return is_signed ? builder_.CreateICmpSLE(base, limit) : builder_.CreateICmpULE(base, limit);
+  return is_signed ? builder_.CreateICmpSGE(base, limit) : builder_.CreateICmpUGE(base, limit);
+}
+
+// What only moves or scales a value does the same to its deviation.
+Value* PlainWidener::combine_deviations(Instruction& original, const GangValue& value) {
   Type* type = wide(values_.offset_type(original.getType()));
   const auto of = [&](unsigned operand) { return values_.deviation(original.getOperand(operand)); };
   const auto factor = [&] { return ConstantInt::get(type, cast<ConstantInt>(original.getOperand(1))->getValue()); };
@@ -80,9 +84,15 @@ Value* Widener::combine_deviations(Instruction& original, const GangValue& value
   }
   if (auto* gep = dyn_cast<GetElementPtrInst>(&original);
       gep && gep->getNumIndices() == 1 && gep->getOperand(1)->getType()->isIntegerTy(64)) {
-    const auto size = thread_.getDataLayout().getTypeAllocSize(gep->getSourceElementType()).getFixedValue();
+    const auto size = gang_.getDataLayout().getTypeAllocSize(gep->getSourceElementType()).getFixedValue();
     return builder_.CreateAdd(of(0), builder_.CreateMul(of(1), ConstantInt::get(type, size)));
   }
+  return compute_deviations(original, value);
+}
+
+// The lanes are computed and compared with the stride, in the rare case that it does not hold.
+Value* PlainWidener::compute_deviations(Instruction& original, const GangValue& value) {
+  Type* type = wide(values_.offset_type(original.getType()));
   for (Value* operand : original.operands()) values_.vector(operand);
   AllocaInst* deviation = new_slot(gang_, type, original.getName() + ".deviation");
   branch(
@@ -99,7 +109,9 @@ Value* Widener::combine_deviations(Instruction& original, const GangValue& value
   return builder_.CreateLoad(type, deviation);
 }
 
-Value* Widener::widen_operation(Instruction& original) {
+// ---- Vectors -----------------------------------------------------------------------------------
+
+Value* PlainWidener::widen_operation(Instruction& original) {
   if (auto* gep = dyn_cast<GetElementPtrInst>(&original)) {
     SmallVector<Value*, 4> indices;
     for (Value* index : gep->indices()) indices.push_back(isa<Constant>(index) ? index : values_.vector(index));
@@ -113,6 +125,38 @@ Value* Widener::widen_operation(Instruction& original) {
   if (original.isIntDivRem())
     copy->setOperand(1, mask_.choose(builder_, copy->getOperand(1), ConstantInt::get(copy->getType(), 1)));
   return builder_.Insert(copy, original.getName());
+}
+
+// ---- Lane by lane ------------------------------------------------------------------------------
+
+void PlainWidener::emit_lane_by_lane(Instruction& original) {
+  // Read everything here, so that nothing first read inside the loop is remembered for behind it.
+  for (Value* operand : original.operands()) values_.prepare_lanes(operand);
+  auto* pair = dyn_cast<StructType>(original.getType());
+  Type* type = pair ? pair->getElementType(0) : original.getType();
+  AllocaInst* result = type->isVoidTy() ? nullptr : new_slot(gang_, wide(type), original.getName());
+  AllocaInst* success = pair ? new_slot(gang_, wide(builder_.getInt1Ty()), original.getName() + ".success") : nullptr;
+  const auto put = [&](Value* value, AllocaInst* slot, Value* lane) {
+    Value* vector = builder_.CreateLoad(slot->getAllocatedType(), slot);
+    builder_.CreateStore(builder_.CreateInsertElement(vector, value, lane), slot);
+  };
+  for_each_lane(builder_, mask_, [&](Value* lane) {
+    Instruction* copy = original.clone();
+    for (Use& operand : copy->operands()) operand.set(values_.in_lane(operand.get(), lane));
+    builder_.Insert(copy);
+    if (success) {
+      put(builder_.CreateExtractValue(copy, 0), result, lane);
+      put(builder_.CreateExtractValue(copy, 1), success, lane);
+    } else if (result) {
+      put(copy, result, lane);
+    }
+  });
+  if (!result) return;
+  Value* vector = builder_.CreateLoad(wide(type), result);
+  if (success)
+    values_.define_pair(original, vector, builder_.CreateLoad(wide(builder_.getInt1Ty()), success));
+  else
+    values_.define(original, GangValue::of_vector(vector));
 }
 
 }  // namespace softgpu::simt
