@@ -45,6 +45,17 @@ const char* move_to_mask(unsigned bits) {
   }
 }
 
+// (a & ~constant) | (b & constant), in one of the forms that LLVM gives it.
+bool puts_bits_together(const llvm::Value* value) {
+  const auto* logic = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!logic || (logic->getOpcode() != llvm::Instruction::Or && logic->getOpcode() != llvm::Instruction::Xor))
+    return false;
+  return llvm::any_of(logic->operands(), [](const llvm::Value* operand) {
+    const auto* part = llvm::dyn_cast<llvm::BinaryOperator>(operand);
+    return part && part->getOpcode() == llvm::Instruction::And && llvm::isa<llvm::Constant>(part->getOperand(1));
+  });
+}
+
 bool combines_masks(const llvm::User* user) {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
   if (!instruction || !instruction->getType()->isVectorTy() || !instruction->getType()->getScalarType()->isIntegerTy(1))
@@ -68,6 +79,24 @@ void settle_masks(llvm::Module& code, const llvm::TargetMachine& target) {
       llvm::Value* bits = builder.CreateZExt(cast->getOperand(0), builder.getInt32Ty());
       cast->replaceAllUsesWith(builder.CreateCall(llvm::InlineAsm::get(type, move, "=^Yk,r", false), {bits}));
       cast->eraseFromParent();
+    }
+}
+
+void choose_bit_fields_by_logic(llvm::Module& code, const llvm::TargetMachine& target) {
+  if (!target.getMCSubtargetInfo()->checkFeatures("+avx512f")) return;
+  for (llvm::Function& function : code)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction);
+      if (!select || !select->getType()->isIntOrIntVectorTy() || !select->getCondition()->getType()->isVectorTy())
+        continue;
+      if (!puts_bits_together(select->getTrueValue()) && !puts_bits_together(select->getFalseValue())) continue;
+      llvm::IRBuilder<> builder(select);
+      // The side that is not chosen may be poison, which logic would let through.
+      llvm::Value* yes = builder.CreateFreeze(select->getTrueValue());
+      llvm::Value* no = builder.CreateFreeze(select->getFalseValue());
+      llvm::Value* chosen = builder.CreateSExt(select->getCondition(), select->getType());
+      select->replaceAllUsesWith(builder.CreateXor(builder.CreateAnd(builder.CreateXor(yes, no), chosen), no));
+      select->eraseFromParent();
     }
 }
 

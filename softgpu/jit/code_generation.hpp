@@ -22,6 +22,10 @@ void drop_locks(llvm::Module&);
 // can't look into: its instruction selection for AVX-512 (19.1) goes round in circles on some such combinations.
 void settle_masks(llvm::Module&, const llvm::TargetMachine&);
 
+// Where lanes choose between a value and one with bits of another put into it (a bit field that is inserted under a
+// condition), chooses by logic: for AVX-512 LLVM 19.1 makes one masked vpternlog of it and mixes up the operands.
+void choose_bit_fields_by_logic(llvm::Module&, const llvm::TargetMachine&);
+
 // Large frames touch each of their pages in order, so that none steps over the guard page below the stack.
 void probe_stacks(llvm::Module&);
 

@@ -101,6 +101,8 @@ constexpr std::array kGangPasses = {
          }},
     Pass{"drop-locks", "what only threads of one block see is updated without locks",
          [](Compilation& c) { drop_locks(*c.code); }},
+    Pass{"choose-bit-fields", "no choice that the code generator mixes up",
+         [](Compilation& c) { choose_bit_fields_by_logic(*c.code, *c.target); }},
     Pass{"settle-masks", "masks are combined as masks alone", [](Compilation& c) { settle_masks(*c.code, *c.target); }},
     Pass{"probe-stacks", "large frames touch their pages in order, and so the guard below the stack",
          [](Compilation& c) {

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "ptx/batch.hpp"
+#include "ptx/run_kernel.hpp"
 
 namespace ptx_test {
 namespace {
@@ -266,6 +267,21 @@ TEST_F(LogicTable, OfThreeInputs) {
     return result + (result != 0 && a == b ? 1 : 0);
   });
   batch.run();
+}
+
+TEST_F(BitField, IsInsertedUnderACondition) {
+  const auto result = run_threads(
+      "mul.lo.u32 %r0, %t, 2654435761; mad.lo.u32 %r1, %r0, 7, 12345; mov.u32 %r2, %r1; and.b32 %r3, %t, 5; "
+      "setp.ne.u32 %p0, %r3, 0; @%p0 bfi.b32 %r1, %r0, %r1, 16, 14; @!%p0 bfi.b32 %r2, %r2, %r0, 3, 9; "
+      "xor.b32 %r1, %r1, %r2;" +
+          store("%r1"),
+      64);
+  EXPECT_EQ(result, each_thread(64, [](unsigned t) {
+              const unsigned a = t * 2654435761U, b = a * 7 + 12345;
+              const unsigned first = (t & 5) != 0 ? (b & 0xC000FFFF) | (a << 16 & 0x3FFF0000) : b;
+              const unsigned second = (t & 5) == 0 ? (a & ~(511U << 3)) | (b << 3 & 511U << 3) : b;
+              return first ^ second;
+            }));
 }
 
 }  // namespace
