@@ -1,5 +1,6 @@
 #include "softgpu/simt/lockstep.hpp"
 
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "softgpu/simt/marks.hpp"
@@ -95,9 +96,8 @@ class Writes {
   static What first_in(const BasicBlock* block) {
     for (const Instruction& instruction : *block) {
       if (const auto mark = mark_of(&instruction)) {
-        // A barrier that warps may enter in pieces may let these lanes go on without the others.
         if (abi::info(*mark).kind == MarkKind::block)
-          return is_arrival(*mark) || is_unaligned(*mark) ? What::write : What::barrier;
+          return is_arrival(*mark) || lets_some_go_on(cast<CallInst>(instruction), *mark) ? What::write : What::barrier;
       } else if (instruction.mayWriteToMemory() && !isa<FenceInst>(instruction) && !is_fresh_load(instruction)) {
         return What::write;
       }
@@ -105,6 +105,13 @@ class Writes {
     return What::nothing;
   }
   static bool is_arrival(Mark mark) { return mark == Mark::barrier_arrive || mark == Mark::cluster_arrive; }
+  // A barrier that warps may enter in pieces may let these lanes go on without the others, unless it is for all
+  // threads.
+  static bool lets_some_go_on(const CallInst& barrier, Mark mark) {
+    if (!is_unaligned(mark)) return false;
+    const auto* threads = barrier.arg_size() > 1 ? dyn_cast<ConstantInt>(barrier.getArgOperand(1)) : nullptr;
+    return !threads || !threads->isZero();
+  }
   // To LLVM, loads that are ordered with others write.
   static bool is_fresh_load(const Instruction& instruction) { return isa<LoadInst>(instruction); }
 };

@@ -79,6 +79,8 @@ TEST(Lockstep, LanesThatLeftASpinForABarrierHoldNothingBack) {
   EXPECT_FALSE(in_step(low_lanes_spin(kStore + kBarrier)));
   EXPECT_FALSE(in_step(low_lanes_spin("  call void @softgpu.barrier_sync_unaligned(i32 1, i32 64)\n" + kStore)))
       << "they may pass it without those that spin";
+  EXPECT_TRUE(in_step(low_lanes_spin("  call void @softgpu.barrier_sync_unaligned(i32 0, i32 0)\n" + kStore)))
+      << "it is for all threads";
 }
 
 // ---- The warp ----------------------------------------------------------------------------------
