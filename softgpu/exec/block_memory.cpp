@@ -17,9 +17,10 @@ constexpr std::size_t kPage = 64 * 1024;  // a multiple of every page size in us
 constexpr std::size_t kBehind = (std::size_t{1} << 32) + kPage;
 constexpr std::size_t kStride = std::size_t{1} << abi::kClusterStrideBits;
 constexpr std::size_t kReserved = abi::kMaxClusterBlocks * kStride + kBehind;
+constexpr std::size_t kLocalReserved = kBehind + LocalMemory::kCapacity + kBehind;
 static_assert(kPage + SharedMemory::kCapacity <= kStride);
 
-// Past the wrappers of sanitizers, which would set up their own records for all of the 4 GiB.
+// Past the wrappers of sanitizers, which would set up their own records for all of the gigabytes.
 void* reserve(std::size_t bytes) {
   const long address =
       syscall(SYS_mmap, nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
@@ -49,6 +50,24 @@ void SharedMemory::provide(std::uint32_t blocks) {
 }
 
 SharedMemory::~SharedMemory() { give_back(mapping_, kReserved); }
+
+LocalMemory::~LocalMemory() {
+  if (mapping_) give_back(mapping_, kLocalReserved);
+}
+
+void* LocalMemory::allocate(std::size_t bytes) noexcept {
+  if (bytes > kCapacity - used_) return nullptr;
+  if (!mapping_ && !(mapping_ = static_cast<std::byte*>(reserve(kLocalReserved)))) return nullptr;
+  std::byte* const end = mapping_ + kBehind + kCapacity;
+  const std::size_t wanted = used_ + rounded(bytes);
+  if (wanted > provided_) {
+    const std::size_t enough = std::min((std::max(wanted, 2 * provided_) + kPage - 1) / kPage * kPage, kCapacity);
+    if (mprotect(end - enough, enough, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    provided_ = enough;
+  }
+  used_ = wanted;
+  return end - used_;
+}
 
 void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
 

@@ -1,5 +1,5 @@
-// The memory of blocks in flight: the shared memory of those that run together, and the frames of a block's gangs. Both
-// are reused from block to block.
+// The memory of blocks in flight: the shared memory of those that run together, the local memory of threads, and the
+// frames of a block's gangs. All are reused from block to block.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +39,31 @@ class SharedMemory {
   std::byte* mapping_;
   std::byte* end_;  // of the last block's
   std::uint32_t provided_ = 0;
+};
+
+// Local memory of threads. Nothing for 4 GiB before and behind it is accessible: an index out of range faults, or meets
+// the local memory of a neighbour, but never what the host lives on. Mapped on first use.
+class LocalMemory {
+ public:
+  LocalMemory() = default;
+  ~LocalMemory();
+  LocalMemory(const LocalMemory&) = delete;
+  LocalMemory& operator=(const LocalMemory&) = delete;
+
+  static constexpr std::size_t kCapacity = std::size_t{1} << 30;  // 1024 threads at CUDA's limit of 512 KiB, twice
+  static constexpr std::size_t kAlignment = 64;
+
+  // In front of what was allocated before, the first right at the inaccessible range; null when there is no more.
+  void* allocate(std::size_t bytes) noexcept;
+  // Gives back what was allocated last.
+  void release(std::size_t bytes) noexcept { used_ -= rounded(bytes); }
+  void reset() noexcept { used_ = 0; }
+
+ private:
+  static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+  std::byte* mapping_ = nullptr;
+  std::size_t provided_ = 0, used_ = 0;  // at the end of its capacity
 };
 
 // Where gangs keep their values while they are suspended. Frames are freed all at once.

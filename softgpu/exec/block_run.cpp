@@ -33,6 +33,7 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
   threads_ = block_.size.x * block_.size.y * block_.size.z;
   frames_.reset();
   barriers_.clear();
+  local_.reset();
   ready_.clear();
   next_.clear();
   waiting_for_cluster_.clear();

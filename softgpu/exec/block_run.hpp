@@ -39,6 +39,7 @@ class BlockRun {
 
   // For the functions that generated code calls.
   FrameArena& frames() { return frames_; }
+  LocalMemory& local() { return local_; }
   void arrive(const abi::Gang&, std::uint32_t barrier, std::uint32_t threads);
   void arrive_at_cluster(const abi::Gang&);
 
@@ -65,6 +66,7 @@ class BlockRun {
 
   abi::Block block_;
   FrameArena frames_;
+  LocalMemory local_;
   Barriers barriers_;
   ClusterBarrier* cluster_barrier_ = nullptr;
   std::vector<GangRun> gangs_;

@@ -48,7 +48,8 @@ ClusterRun::Advance ClusterRun::advance(const GridLaunch& launch, std::uint32_t 
   progress_ = false;
   const std::uint64_t steps_before = steps();
 
-  Running running{.launch = &launch, .block = &blocks_.front()->block(), .block_run = blocks_.front().get()};
+  Running running{
+      .launch = &launch, .block = &blocks_.front()->block(), .block_run = blocks_.front().get(), .local = &local()};
   Outcome outcome = run_guarded(running, [](void* self) { static_cast<ClusterRun*>(self)->run_passes(); }, this);
   if (outcome == Outcome::completed && barrier_.live > 0) {
     if (!can_run()) {

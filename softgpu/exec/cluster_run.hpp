@@ -22,6 +22,12 @@ class ClusterRun {
   // index.
   abi::Block& prepare_block(const GridLaunch&, std::uint64_t grid_id, std::uint32_t worker);
 
+  // For the calls that the code of one block, or of one gang up to its next suspend point, makes. Empty.
+  LocalMemory& local() {
+    local_.reset();
+    return local_;
+  }
+
   // A kernel with suspend points: makes the gangs of all blocks, of which `first` has the lowest index. None has run
   // yet. Throws std::bad_alloc.
   void start(const GridLaunch&, std::uint64_t grid_id, std::uint32_t worker, abi::Dim3 first);
@@ -48,6 +54,7 @@ class ClusterRun {
   void report_deadlock(const GridLaunch&) const;
 
   SharedMemory shared_;
+  LocalMemory local_;
   std::vector<std::unique_ptr<BlockRun>> blocks_;  // more than are in use, maybe
   std::uint32_t in_use_ = 0;
   ClusterBarrier barrier_;

@@ -23,7 +23,7 @@
 namespace softgpu::exec {
 namespace {
 
-// Local memory of 32 lanes at CUDA's limit of 512 KiB each, and as much again for calls.
+// For device functions that call themselves: 32 lanes at CUDA's limit of 512 KiB each, and more than that again.
 constexpr std::size_t kWorkerStackBytes = 64 * 1024 * 1024;
 constexpr std::chrono::microseconds kWorkerSpin{5};
 constexpr std::chrono::microseconds kHostSpin{20};

@@ -70,7 +70,7 @@ bool Scheduler::should_leave(const GridRun& grid, const Runner& runner) const {
 
 std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat& seat, const Runner& runner) {
   abi::Block& block = seat.cluster->prepare_block(grid.launch, grid.id, seat.number);
-  Running running{.launch = &grid.launch, .block = &block};
+  Running running{.launch = &grid.launch, .block = &block, .local = &seat.cluster->local()};
   std::uint64_t ended = 0;
   Clock::time_point before = grid.total > 1 ? Clock::now() : Clock::time_point{};
   while (range.count > 0) {

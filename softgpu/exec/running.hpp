@@ -10,11 +10,13 @@
 namespace softgpu::exec {
 
 class BlockRun;
+class LocalMemory;
 
 struct Running {
   const GridLaunch* launch = nullptr;
   const abi::Block* block = nullptr;
   BlockRun* block_run = nullptr;  // kernels with suspend points: frames and barriers are here
+  LocalMemory* local = nullptr;   // of the calls that are under way on this thread
   sigjmp_buf leave;               // set by run_guarded
 };
 

@@ -36,6 +36,16 @@ const char* kernel_name() {
   return current ? current->launch->kernel_name.c_str() : "(none)";
 }
 
+void* local_memory(LocalMemory& memory, std::size_t bytes) {
+  void* const local = memory.allocate(bytes);
+  if (local) return local;
+  std::fprintf(stderr,
+               "softgpu: kernel %s: its local memory needs more than the %zu MiB there are for a block, or than the "
+               "system gives: less recursion, or smaller local arrays\n",
+               kernel_name(), LocalMemory::kCapacity >> 20);
+  leave_kernel(Outcome::illegal_address);
+}
+
 }  // namespace
 }  // namespace softgpu::exec
 
@@ -56,6 +66,12 @@ void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
 void softgpu_rt_release_frame(void* frame, std::uint64_t bytes, std::uint64_t alignment) {
   running()->block_run->frames().release(frame, bytes, alignment);
 }
+
+void* softgpu_rt_allocate_local(std::uint64_t bytes) { return local_memory(running()->block_run->local(), bytes); }
+
+void* softgpu_rt_enter_local(std::uint64_t bytes) { return local_memory(*running()->local, bytes); }
+
+void softgpu_rt_leave_local(std::uint64_t bytes) { running()->local->release(bytes); }
 
 void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads) {
   running()->block_run->arrive(*static_cast<const abi::Gang*>(gang), id, threads);

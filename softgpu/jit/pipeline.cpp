@@ -15,6 +15,7 @@
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/gang_code.hpp"
+#include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
 #include "softgpu/simt/thread_function.hpp"
@@ -89,12 +90,18 @@ constexpr std::array kGangPasses = {
     Pass{"analyse", "how lanes differ, in which order they run blocks, and whether they may run in step", analyse},
     Pass{"make-gangs", "functions that run a gang", make_gangs},
     Pass{"tidy-gangs", "values of gangs in registers", [](Compilation& c) { simt::tidy(c.gangs, *c.target); }},
+    Pass{"move-local-memory-of-gangs", "what suspended gangs index is neither on the host's stack nor in frames",
+         [](Compilation& c) {
+           if (c.suspends) simt::move_local_memory_of_gangs(c.gangs);
+         }},
     Pass{"make-entry", "one exported function; gangs that wait are coroutines", make_entry},
     Pass{"split-coroutines", "coroutines are functions and frames",
          [](Compilation& c) {
            if (c.suspends) simt::split_coroutines(*c.code, *c.target);
          }},
     Pass{"optimise-gangs", "optimised code", [](Compilation& c) { simt::optimise_gangs(*c.code, *c.target); }},
+    Pass{"move-local-memory", "nor is what anything else indexes",
+         [](Compilation& c) { simt::move_local_memory(*c.code); }},
     Pass{"name-variables", "module variables have names that nothing else has",
          [](Compilation& c) {
            if (c.source) name_variables(*c.code, *c.source);

@@ -40,5 +40,29 @@ TEST(FrameArena, KeepsFramesApart) {
               std::vector<unsigned char>(frames[i].bytes, i));
 }
 
+TEST(LocalMemory, EndsWhereNothingIsAccessible) {
+  LocalMemory memory;
+  for (int round = 0; round < 2; ++round) {
+    auto* const first = static_cast<std::byte*>(memory.allocate(128));
+    auto* const second = static_cast<std::byte*>(memory.allocate(100));
+    auto* const large = static_cast<std::byte*>(memory.allocate(5 << 20));
+    ASSERT_TRUE(first != nullptr && second != nullptr && large != nullptr);
+    EXPECT_EQ(second + 128, first);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first + 128) % 4096, 0u);
+    std::memset(large, 1, (5 << 20) + 128 + 128);
+    memory.release(5 << 20);
+    EXPECT_EQ(memory.allocate(64), second - 64);
+    memory.reset();
+  }
+}
+
+TEST(LocalMemory, HasALimit) {
+  LocalMemory memory;
+  EXPECT_EQ(memory.allocate(LocalMemory::kCapacity + 1), nullptr);
+  EXPECT_NE(memory.allocate(LocalMemory::kCapacity - 64), nullptr);
+  EXPECT_NE(memory.allocate(64), nullptr);
+  EXPECT_EQ(memory.allocate(1), nullptr);
+}
+
 }  // namespace
 }  // namespace softgpu::exec

@@ -27,6 +27,8 @@ void* allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
   frames.push_back(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
   return frames.back();
 }
+void* allocate_local(std::uint64_t bytes) { return allocate_frame(bytes, 64); }
+void leave_local(std::uint64_t) {}  // freed with the frames
 void divergent_barrier(std::uint32_t) { std::longjmp(out_of_kernel, 1); }
 
 const char* llvm_type(char letter) {
@@ -162,6 +164,9 @@ Ran run(const std::string& ir, const Run& options) {
     symbols[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
   };
   bind("softgpu_rt_allocate_frame", &allocate_frame);
+  bind("softgpu_rt_allocate_local", &allocate_local);
+  bind("softgpu_rt_enter_local", &allocate_local);
+  bind("softgpu_rt_leave_local", &leave_local);
   bind("softgpu_rt_divergent_barrier", &divergent_barrier);
   llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(symbols)));
   llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
