@@ -1,16 +1,18 @@
-// malloc() and free() of device code: the host's heap, with CUDA's limit (cudaLimitMallocHeapSize).
+// malloc() and free() of device code, as whoever launches a grid provides them.
 #pragma once
 
 #include <cstddef>
 
 namespace softgpu::exec {
 
-void set_device_heap_limit(std::size_t bytes);
-std::size_t device_heap_limit();
-
-// 16-byte aligned; null for zero bytes and when the limit would be exceeded.
-void* device_malloc(std::size_t bytes) noexcept;
-// False when `memory` is not from device_malloc or has been freed.
-bool device_free(void* memory) noexcept;
+// Thread-safe. Called from kernels, which may be left in between two calls but not inside one.
+class DeviceHeap {
+ public:
+  virtual ~DeviceHeap() = default;
+  // 16-byte aligned; null when there is no room.
+  virtual void* allocate(std::size_t bytes) noexcept = 0;
+  // False when `memory` is not from allocate() or has been released.
+  virtual bool release(void* memory) noexcept = 0;
+};
 
 }  // namespace softgpu::exec

@@ -13,6 +13,8 @@
 
 namespace softgpu::exec {
 
+class DeviceHeap;
+
 // How a grid ended.
 enum class Outcome : std::uint8_t {
   completed,
@@ -35,6 +37,7 @@ struct GridLaunch {
   int priority = 0;                               // lower runs first, as CUDA's
   bool cooperative = false;                       // all blocks in flight at once
   std::unique_ptr<abi::GridWorkspace> workspace;  // a cooperative grid's
+  DeviceHeap* heap = nullptr;                     // of malloc() and free(); null: there is no room
   const void* queue = nullptr;                    // the stream, for threads that wait for one: see Pool::wait_until
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.

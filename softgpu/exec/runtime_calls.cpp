@@ -119,10 +119,14 @@ std::uint32_t softgpu_rt_vprintf(void* format, void* arguments) {
   return static_cast<std::uint32_t>(used);
 }
 
-void* softgpu_rt_malloc(std::uint64_t bytes) { return device_malloc(bytes); }
+void* softgpu_rt_malloc(std::uint64_t bytes) {
+  DeviceHeap* const heap = running()->launch->heap;
+  return heap ? heap->allocate(bytes) : nullptr;
+}
 
 void softgpu_rt_free(void* memory) {
-  if (device_free(memory)) return;
+  DeviceHeap* const heap = running()->launch->heap;
+  if (!memory || (heap && heap->release(memory))) return;
   std::fprintf(stderr,
                "softgpu: kernel %s: free() of %p, which is not from malloc() of device code or was freed before\n",
                kernel_name(), memory);

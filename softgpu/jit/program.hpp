@@ -36,6 +36,7 @@ struct KernelFacts {
   bool explicit_cluster = false;       // a launch has to name the cluster's size
   bool blocks_are_clusters = false;    // the grid of a launch counts clusters
   bool has_dynamic_shared = false;
+  bool uses_heap = false;                      // calls malloc() or free()
   std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
 };
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "softgpu/lower/function/function_lowering.hpp"
@@ -19,6 +20,14 @@ std::vector<std::string> missing_functions(const ptx::Module& module, const ptx:
     if (!function.is_definition && !is_provided(function)) missing.push_back(function.name);
   }
   return missing;
+}
+
+bool uses_heap(const ptx::Module& module, const ptx::Function& kernel) {
+  const std::vector<std::uint32_t> reachable = CallGraph(module).reachable(index_of(module, kernel));
+  return std::any_of(reachable.begin(), reachable.end(), [&](std::uint32_t index) {
+    const ptx::Function& function = module.functions[index];
+    return !function.is_definition && (function.name == "malloc" || function.name == "free");
+  });
 }
 
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext& context, const ptx::Module& module,

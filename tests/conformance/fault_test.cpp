@@ -1,6 +1,10 @@
 // Kernels that do what they must not: the kernel ends with CUDA's error, and the process goes on. A failed context is
 // of no more use, so each has a process of its own.
+#include <cstdint>
+#include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "conformance/driver.hpp"
 
@@ -150,9 +154,158 @@ DEEPER:
 })"));
 }
 
+const char* kHeapKernels = R"(
+.extern .func (.param .b64 result) malloc(.param .b64 bytes);
+.extern .func free(.param .b64 memory);
+
+// Keeps the address of what it allocates.
+.visible .entry allocate(.param .u64 out, .param .u64 bytes) {
+  .reg .b64 %o, %n, %m; .reg .b32 %t;
+  ld.param.u64 %o, [out];
+  ld.param.u64 %n, [bytes];
+  { .param .b64 in; .param .b64 back; st.param.b64 [in], %n; call (back), malloc, (in); ld.param.b64 %m, [back]; }
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %o, %t, 8, %o;
+  st.global.u64 [%o], %m;
+  ret;
+}
+.visible .entry release(.param .u64 out, .param .u64 offset) {
+  .reg .b64 %o, %n, %m; .reg .b32 %t;
+  ld.param.u64 %o, [out];
+  ld.param.u64 %n, [offset];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %o, %t, 8, %o;
+  ld.global.u64 %m, [%o];
+  add.u64 %m, %m, %n;
+  { .param .b64 in; st.param.b64 [in], %m; call free, (in); }
+  ret;
+}
+// Writes from `first` on, words in the direction of `step`, to what `allocate` has allocated.
+.visible .entry fill(.param .u64 out, .param .u64 first, .param .u64 step, .param .u32 words) {
+  .reg .b64 %o, %n, %m; .reg .b32 %t, %w; .reg .pred %p;
+  ld.param.u64 %o, [out];
+  ld.param.u64 %n, [first];
+  ld.global.u64 %m, [%o];
+  add.u64 %m, %m, %n;
+  ld.param.u64 %n, [step];
+  ld.param.u32 %w, [words];
+NEXT:
+  st.u32 [%m], %w;
+  add.u64 %m, %m, %n;
+  sub.u32 %w, %w, 1;
+  setp.ne.u32 %p, %w, 0;
+  @%p bra NEXT;
+  ret;
+})";
+
+class KernelHeap : public DriverTest {
+ protected:
+  // Addresses that `threads` threads get.
+  std::vector<CUdeviceptr> allocate(std::size_t bytes, unsigned threads = 1) {
+    EXPECT_SUCCESS(launch(module_->function("allocate"), 1, threads, nullptr, memory_->get(), bytes));
+    std::vector<CUdeviceptr> addresses(threads);
+    EXPECT_SUCCESS(CU(cuMemcpyDtoH)(addresses.data(), memory_->get(), threads * sizeof(CUdeviceptr)));
+    return addresses;
+  }
+  CUresult release(unsigned threads = 1, std::size_t offset = 0) {
+    EXPECT_SUCCESS(launch(module_->function("release"), 1, threads, nullptr, memory_->get(), offset));
+    return CU(cuCtxSynchronize)();
+  }
+  CUresult fill(std::int64_t first, std::int64_t step, unsigned words) {
+    EXPECT_SUCCESS(launch(module_->function("fill"), 1, 1, nullptr, memory_->get(), first, step, words));
+    return CU(cuCtxSynchronize)();
+  }
+  void SetUp() override {
+    DriverTest::SetUp();
+    module_ = std::make_unique<TestModule>((kHeader + kHeapKernels).c_str());
+    memory_ = std::make_unique<DeviceMemory>(1024 * sizeof(CUdeviceptr));
+  }
+  void TearDown() override {
+    module_.reset();
+    memory_.reset();
+    CU(cuCtxSetCurrent)(nullptr);
+    CU(cuDevicePrimaryCtxRelease)(device_);
+  }
+  std::unique_ptr<TestModule> module_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+TEST_F(KernelHeap, DISABLED_LimitIsHonouredAndFixedByUse) {
+  std::size_t limit = 0;
+  EXPECT_SUCCESS(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE));
+  EXPECT_EQ(limit, 8u << 20);
+  EXPECT_SUCCESS(CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 64u << 20));
+  EXPECT_SUCCESS(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE));
+  EXPECT_EQ(limit, 64u << 20);
+  EXPECT_NE(allocate(40u << 20)[0], 0u);
+  EXPECT_EQ(allocate(40u << 20)[0], 0u);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 128u << 20));
+  EXPECT_SUCCESS(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE));
+  EXPECT_EQ(limit, 64u << 20);
+  EXPECT_SUCCESS(CU(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, 2048));
+}
+TEST_F(KernelHeap, DISABLED_LastsFromKernelToKernel) {
+  const std::vector<CUdeviceptr> addresses = allocate(100, 1024);
+  std::set<CUdeviceptr> different(addresses.begin(), addresses.end());
+  EXPECT_EQ(different.size(), 1024u);
+  EXPECT_EQ(different.count(0), 0u);
+  EXPECT_SUCCESS(fill(0, 4, 25));
+  EXPECT_SUCCESS(release(1024));
+}
+TEST_F(KernelHeap, DISABLED_Overrun) {
+  allocate(4096);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, fill(0, 4, 1u << 30));
+}
+TEST_F(KernelHeap, DISABLED_Underrun) {
+  allocate(4096);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, fill(0, -4, 1u << 30));
+}
+TEST_F(KernelHeap, DISABLED_OverrunOfALargeAllocation) {
+  allocate(1u << 20);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, fill(1u << 20, 4, 1));
+}
+TEST_F(KernelHeap, DISABLED_FreedTwice) {
+  allocate(64);
+  EXPECT_SUCCESS(release());
+  EXPECT_NE(release(), CUDA_SUCCESS);
+}
+TEST_F(KernelHeap, DISABLED_FreedInTheMiddle) {
+  allocate(64);
+  EXPECT_NE(release(1, 16), CUDA_SUCCESS);
+}
+
+#define HEAP_TEST(name) \
+  TEST(DeviceMalloc, name) { EXPECT_EQ(run_in_child("KernelHeap.DISABLED_" #name), 0); }
+
+HEAP_TEST(LimitIsHonouredAndFixedByUse)
+HEAP_TEST(LastsFromKernelToKernel)
+HEAP_TEST(Overrun)
+HEAP_TEST(Underrun)
+HEAP_TEST(FreedTwice)
+HEAP_TEST(FreedInTheMiddle)
+TEST(DeviceMalloc, OverrunOfALargeAllocation) {
+  if (!is_softgpu()) GTEST_SKIP() << "a GPU's pages are larger";
+  EXPECT_EQ(run_in_child("KernelHeap.DISABLED_OverrunOfALargeAllocation"), 0);
+}
+
+TEST_F(Faulty, DISABLED_BarrierThatDoesNotExist) {
+  const CUresult result = run(R"(
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a; .reg .b32 %n;
+  ld.param.u64 %a, [data];
+  ld.global.u32 %n, [%a];
+  add.u32 %n, %n, 16;
+  bar.sync %n;
+  ret;
+})");
+  EXPECT_NE(result, CUDA_SUCCESS);
+  if (is_softgpu()) EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_INSTRUCTION, result);
+}
+
 #define FAULT_TEST(suite, name, body) \
   TEST(suite, name) { EXPECT_EQ(run_in_child("Faulty.DISABLED_" #body), 0); }
 
+FAULT_TEST(BarrierNumber, OutOfRangeEndsTheKernel, BarrierThatDoesNotExist)
 FAULT_TEST(LocalArray, OverrunFaults, UpwardsOutOfALocalArray)
 FAULT_TEST(LocalArray, UnderrunFaults, DownwardsOutOfALocalArray)
 FAULT_TEST(LocalArray, AccessFarBehindItFaults, FarBehindALocalArray)

@@ -185,6 +185,7 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
                         .priority = request.priority,
                         .cooperative = request.cooperative,
                         .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
+                        .heap = function.facts().uses_heap ? &module->context().kernel_heap() : nullptr,
                         .queue = queue};
   return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
 }

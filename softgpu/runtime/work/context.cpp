@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/thread_storage.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
@@ -68,6 +69,8 @@ void Context::destroy(bool cancel) {
   wait_idle();
   services_.streams.remove_if([this](const Stream& stream) { return &stream.context() == this; });
   for (const auto& give_up : services_.at_context_end) give_up(*this);
+  const std::scoped_lock lock(mutex_);
+  kernel_heap_.reset();
 }
 
 std::shared_ptr<Stream> Context::per_thread_stream() {
@@ -122,7 +125,17 @@ void Context::set_limit(CUlimit limit, std::size_t value) {
   const bool read_only = limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED;
   require(!read_only && limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_UNSUPPORTED_LIMIT,
           "this limit can't be set");
+  const std::scoped_lock lock(mutex_);
+  require(limit != CU_LIMIT_MALLOC_HEAP_SIZE || kernel_heap_ == nullptr, CUDA_ERROR_INVALID_VALUE,
+          "the size of the heap has to be set before the first launch of a kernel that calls malloc() or free()");
   limits_[limit] = value;
+}
+
+exec::DeviceHeap& Context::kernel_heap() {
+  const std::scoped_lock lock(mutex_);
+  if (kernel_heap_ == nullptr)
+    kernel_heap_ = std::make_unique<KernelHeap>(device_.heap(), limits_[CU_LIMIT_MALLOC_HEAP_SIZE]);
+  return *kernel_heap_;
 }
 
 bool Context::enable_peer(std::uint64_t context_id) {

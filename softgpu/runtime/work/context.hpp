@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/grid.hpp"
+#include "softgpu/memory/kernel_heap.hpp"
 #include "softgpu/runtime/work/stream_set.hpp"
 
 namespace softgpu::runtime {
@@ -63,6 +65,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   std::size_t limit(CUlimit limit) const;
   void set_limit(CUlimit limit, std::size_t value);
+  // What malloc() and free() of its kernels use. The limit CU_LIMIT_MALLOC_HEAP_SIZE is fixed from here on.
+  exec::DeviceHeap& kernel_heap();
   // Contexts of other devices whose memory it may use. False when that is so, or not so, already.
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
@@ -72,6 +76,16 @@ class Context : public std::enable_shared_from_this<Context> {
 
  private:
   Context(WorkServices& services, Device& device, unsigned flags, bool primary);
+
+  class KernelHeap final : public exec::DeviceHeap {
+   public:
+    KernelHeap(std::shared_ptr<memory::Heap> device, std::size_t limit) : heap_(std::move(device), limit) {}
+    void* allocate(std::size_t bytes) noexcept override { return heap_.allocate(bytes); }
+    bool release(void* memory) noexcept override { return heap_.release(memory); }
+
+   private:
+    memory::KernelHeap heap_;
+  };
 
   WorkServices& services_;
   Device& device_;
@@ -85,9 +99,10 @@ class Context : public std::enable_shared_from_this<Context> {
   const std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
   std::array<std::atomic<std::size_t>, CU_LIMIT_MAX> limits_;
   std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
-  mutable std::mutex mutex_;  // peers_, error_reason_
+  mutable std::mutex mutex_;  // peers_, error_reason_, kernel_heap_
   std::set<std::uint64_t> peers_;
   std::string error_reason_;
+  std::unique_ptr<KernelHeap> kernel_heap_;
   StreamSet streams_;
   std::unique_ptr<Stream> legacy_stream_;
 };

@@ -1,4 +1,4 @@
-// printf and malloc of device code.
+// printf of device code, and the table of what it can call.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
 #include "softgpu/exec/runtime_calls.hpp"
 
@@ -56,27 +55,6 @@ TEST(DevicePrintf, LeavesEverythingElseAsItIs) {
   EXPECT_EQ(formatted("50%", Packed(), 0), "50%");
   EXPECT_EQ(formatted("%y %d", Packed() << 3, 1), "%y 3");
   EXPECT_EQ(formatted("%s", Packed() << static_cast<const char*>(nullptr), 1), "(null)");
-}
-
-TEST(DeviceHeap, StaysWithinItsLimit) {
-  const std::size_t limit = device_heap_limit();
-  EXPECT_EQ(limit, 8u << 20);
-  void* most = device_malloc(limit - 100);
-  ASSERT_NE(most, nullptr);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(most) % 16, 0u);
-  EXPECT_EQ(device_malloc(101), nullptr);
-  void* rest = device_malloc(100);
-  EXPECT_NE(rest, nullptr);
-  EXPECT_TRUE(device_free(most));
-  EXPECT_TRUE(device_free(rest));
-  EXPECT_TRUE(device_free(nullptr));
-  EXPECT_EQ(device_malloc(~std::size_t{0}), nullptr);
-  EXPECT_EQ(device_malloc(0), nullptr);
-}
-
-TEST(DeviceHeap, NoticesAForeignPointer) {
-  alignas(16) char memory[64] = {};
-  EXPECT_FALSE(device_free(memory + 32));
 }
 
 TEST(RuntimeCalls, AreAllThere) {
