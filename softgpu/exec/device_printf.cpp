@@ -1,9 +1,12 @@
+// Nothing here may own anything: a bad pointer of the kernel leaves these functions without unwinding.
 #include "softgpu/exec/device_printf.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 namespace softgpu::exec {
 namespace {
@@ -29,50 +32,73 @@ class Arguments {
   int used_ = 0;
 };
 
-// %[flags][width][.precision][size]type, rebuilt as one that the host's printf takes with a value of known type.
+// %[flags][width][.precision][size]type. The type is 0 where the format ends inside the conversion.
 struct Conversion {
-  std::string flags_and_width;  // with '*' replaced by its value
+  std::array<char, 8> flags{};
+  std::int32_t width = 0;       // negative: to the left
+  std::int32_t precision = -1;  // none
   bool is_long = false;
-  char type = 0;  // 0: the format ends inside the conversion
+  char type = 0;
 };
 
-const char* skip(const char* at, std::string_view characters, std::string& copy) {
-  while (*at && characters.find(*at) != std::string_view::npos) copy += *at++;
+bool is_one_of(char c, const char* characters) { return c != 0 && std::strchr(characters, c) != nullptr; }
+
+const char* read_flags(const char* at, Conversion& conversion) {
+  std::size_t count = 0;
+  for (; is_one_of(*at, "-+ #0"); ++at)
+    if (count + 1 < conversion.flags.size() && std::strchr(conversion.flags.data(), *at) == nullptr)
+      conversion.flags[count++] = *at;
   return at;
 }
 
-const char* read_number(const char* at, Arguments& arguments, std::string& copy) {
-  if (*at != '*') return skip(at, "0123456789", copy);
-  copy += std::to_string(arguments.next<std::int32_t>());
-  return at + 1;
+const char* read_number(const char* at, Arguments& arguments, std::int32_t& number) {
+  constexpr std::int32_t kLargest = 1 << 20;
+  number = 0;
+  if (*at == '*') {
+    number = std::clamp(arguments.next<std::int32_t>(), -kLargest, kLargest);
+    return at + 1;
+  }
+  for (; is_one_of(*at, "0123456789"); ++at) number = std::min(number * 10 + (*at - '0'), kLargest);
+  return at;
 }
 
 const char* read_conversion(const char* at, Arguments& arguments, Conversion& conversion) {
-  at = skip(at, "-+ #0", conversion.flags_and_width);
-  at = read_number(at, arguments, conversion.flags_and_width);
-  if (*at == '.') {
-    conversion.flags_and_width += *at++;
-    at = read_number(at, arguments, conversion.flags_and_width);
-  }
-  std::string size;
-  at = skip(at, "hljztL", size);
-  conversion.is_long = size.find_first_of("ljzt") != std::string::npos;
+  at = read_flags(at, conversion);
+  at = read_number(at, arguments, conversion.width);
+  if (*at == '.') at = read_number(at + 1, arguments, conversion.precision);
+  for (; is_one_of(*at, "hljztL"); ++at) conversion.is_long |= is_one_of(*at, "ljzt");
   conversion.type = *at;
   return *at ? at + 1 : at;
 }
 
+// As one that the host's printf takes with a value of known type.
 template <typename T>
-void append(std::string& text, const Conversion& conversion, std::string_view size, T value) {
-  const std::string format = "%" + conversion.flags_and_width + std::string(size) + conversion.type;
-  const int length = std::snprintf(nullptr, 0, format.c_str(), value);
+void append(PrintedText& text, const Conversion& conversion, const char* size, T value) {
+  char format[32];
+  std::snprintf(format, sizeof format, "%%%s*.*%s%c", conversion.flags.data(), size, conversion.type);
+  const int length = std::snprintf(nullptr, 0, format, conversion.width, conversion.precision, value);
   if (length <= 0) return;
-  const std::size_t old = text.size();
-  text.resize(old + static_cast<std::size_t>(length) + 1);
-  std::snprintf(text.data() + old, static_cast<std::size_t>(length) + 1, format.c_str(), value);
-  text.pop_back();
+  const std::size_t bytes = static_cast<std::size_t>(length) + 1;
+  char* const space = text.space(bytes);
+  if (space == nullptr) return;
+  std::snprintf(space, bytes, format, conversion.width, conversion.precision, value);
+  text.grow(bytes - 1);
 }
 
-void append_conversion(std::string& text, const Conversion& conversion, Arguments& arguments) {
+// Not by the host's printf, which a bad pointer would leave in the middle.
+void append_string(PrintedText& text, const Conversion& conversion, const char* string) {
+  if (string == nullptr) string = "(null)";
+  const std::size_t length =
+      conversion.precision < 0 ? std::strlen(string) : strnlen(string, static_cast<std::size_t>(conversion.precision));
+  const bool to_the_left = conversion.width < 0 || std::strchr(conversion.flags.data(), '-') != nullptr;
+  const auto width = static_cast<std::size_t>(std::abs(conversion.width));
+  const std::size_t filling = width > length ? width - length : 0;
+  if (!to_the_left) text.append(' ', filling);
+  text.append(string, length);
+  if (to_the_left) text.append(' ', filling);
+}
+
+void append_conversion(PrintedText& text, const Conversion& conversion, Arguments& arguments) {
   switch (conversion.type) {
     case 'd':
     case 'i':
@@ -82,7 +108,6 @@ void append_conversion(std::string& text, const Conversion& conversion, Argument
     case 'X':
       if (conversion.is_long) return append(text, conversion, "ll", arguments.next<long long>());
       return append(text, conversion, "", arguments.next<int>());
-    case 'c': return append(text, conversion, "", arguments.next<int>());
     case 'a':
     case 'A':
     case 'e':
@@ -91,32 +116,61 @@ void append_conversion(std::string& text, const Conversion& conversion, Argument
     case 'F':
     case 'g':
     case 'G': return append(text, conversion, "", arguments.next<double>());
-    case 'p': return append(text, conversion, "", arguments.next<void*>());
-    case 's': {
-      const char* string = arguments.next<const char*>();
-      return append(text, conversion, "", string ? string : "(null)");
-    }
-    case '%': text += '%'; return;
-    default:  // not a conversion: as it stands
-      text += '%' + conversion.flags_and_width;
-      if (conversion.type) text += conversion.type;
+    default: break;
   }
+  Conversion plain = conversion;
+  plain.precision = -1;
+  if (conversion.type == 'c') return append(text, plain, "", arguments.next<int>());
+  if (conversion.type == 'p') return append(text, plain, "", arguments.next<void*>());
+  if (conversion.type == 's') return append_string(text, conversion, arguments.next<const char*>());
 }
 
 }  // namespace
 
-int format_device_printf(std::string& text, const char* format, const std::byte* buffer) {
+PrintedText::~PrintedText() { std::free(bytes_); }
+
+char* PrintedText::space(std::size_t bytes) {
+  if (bytes > capacity_ - size_) {
+    const std::size_t enough = std::max(size_ + bytes, 2 * capacity_);
+    auto* const moved = static_cast<char*>(std::realloc(bytes_, enough));
+    if (moved == nullptr) return nullptr;
+    bytes_ = moved;
+    capacity_ = enough;
+  }
+  return bytes_ + size_;
+}
+
+void PrintedText::append(const char* text, std::size_t bytes) {
+  char* const place = space(bytes);
+  if (place == nullptr) return;
+  std::memcpy(place, text, bytes);
+  grow(bytes);
+}
+
+void PrintedText::append(char filling, std::size_t count) {
+  char* const place = space(count);
+  if (place == nullptr) return;
+  std::memset(place, filling, count);
+  grow(count);
+}
+
+int format_device_printf(PrintedText& text, const char* format, const std::byte* buffer) {
   Arguments arguments(buffer);
   while (*format) {
-    const char* percent = std::strchr(format, '%');
+    const char* const percent = std::strchr(format, '%');
     if (!percent) {
-      text += format;
+      text.append(format, std::strlen(format));
       break;
     }
-    text.append(format, percent);
+    text.append(format, static_cast<std::size_t>(percent - format));
     Conversion conversion;
     format = read_conversion(percent + 1, arguments, conversion);
-    append_conversion(text, conversion, arguments);
+    if (conversion.type == '%')
+      text.append('%', 1);
+    else if (is_one_of(conversion.type, "diouxXcaAeEfFgGps"))
+      append_conversion(text, conversion, arguments);
+    else  // not a conversion: as it stands
+      text.append(percent, static_cast<std::size_t>(format - percent));
   }
   return arguments.used();
 }

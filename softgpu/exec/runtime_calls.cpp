@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <string>
 #include <type_traits>
 
 #include "softgpu/abi/mbarrier.hpp"
@@ -108,13 +107,12 @@ void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void*
 
 std::uint32_t softgpu_rt_vprintf(void* format, void* arguments) {
   if (!format) return static_cast<std::uint32_t>(-1);
-  // Kept by the thread: a bad %s leaves the kernel from inside the formatting.
-  static thread_local std::string text;
+  static thread_local PrintedText text;
   text.clear();
   const int used =
       format_device_printf(text, static_cast<const char*>(format), static_cast<const std::byte*>(arguments));
   // In order with what the host prints through stdio, and at once: programs expect it at the next synchronisation.
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fwrite(text.view().data(), 1, text.view().size(), stdout);
   std::fflush(stdout);
   return static_cast<std::uint32_t>(used);
 }

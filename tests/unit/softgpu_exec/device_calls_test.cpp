@@ -28,9 +28,9 @@ class Packed {
 };
 
 std::string formatted(const char* format, const Packed& arguments, int used) {
-  std::string text;
+  PrintedText text;
   EXPECT_EQ(format_device_printf(text, format, arguments.data()), used) << format;
-  return text;
+  return std::string(text.view());
 }
 
 TEST(DevicePrintf, TakesArgumentsAtTheirAlignment) {
@@ -46,7 +46,12 @@ TEST(DevicePrintf, KnowsFlagsWidthPrecisionAndSize) {
   EXPECT_EQ(formatted("%u %lu %llu %zu", Packed() << ~0u << ~0ul << ~0ull << std::size_t{7}, 4),
             "4294967295 18446744073709551615 18446744073709551615 7");
   EXPECT_EQ(formatted("%c%c %hhd %*d", Packed() << int{'o'} << int{'k'} << 7 << 4 << 1, 5), "ok 7    1");
-  EXPECT_EQ(formatted("%.3s|%5s", Packed() << "abcdef" << "ab", 2), "abc|   ab");
+  EXPECT_EQ(formatted("%.3s|%5s|%-5s|%*s|%.*s|%.s|",
+                      Packed() << "abcdef" << "ab" << "cd" << -4 << "e" << 2 << "xyz" << "f", 8),
+            "abc|   ab|cd   |e   |xy||");
+  EXPECT_EQ(
+      formatted("%.0d|%-08.3d|%p|%5c|%.3d", Packed() << 0 << 7 << reinterpret_cast<void*>(0x12) << int{'x'} << 5, 5),
+      "|007     |0x12|    x|005");
 }
 
 TEST(DevicePrintf, LeavesEverythingElseAsItIs) {
