@@ -16,6 +16,10 @@ Outcome run_guarded(Running& what, void (*body)(void*), void* context);
 // Handlers for SIGSEGV, SIGBUS, SIGFPE and SIGILL that pass on what is none of ours. Once in a process.
 void install_fault_handlers();
 
+// Puts them in front of handlers that the program has installed since. Those get all faults that are not a kernel's, as
+// if ours were not there. For the start of every piece of work: costs next to nothing.
+void keep_fault_handlers();
+
 // Ends the kernel that this thread runs.
 [[noreturn]] void leave_kernel(Outcome) noexcept;
 

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "softgpu/exec/futex.hpp"
+#include "softgpu/exec/host_signals.hpp"
 #include "softgpu/exec/scheduler.hpp"
 
 #if defined(__x86_64__)
@@ -144,11 +144,7 @@ void Pool::Impl::start_worker() {
   const std::lock_guard lock(threads_mutex);
   if (started.load() == worker_limit || scheduler.stopped()) return;
 
-  // The program's signals are for the program's threads. Those that a kernel can raise can't be blocked.
-  sigset_t blocked, previous;
-  sigfillset(&blocked);
-  for (int raised_by_kernels : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&blocked, raised_by_kernels);
-  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  const BlockedHostSignals blocked;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kWorkerStackBytes);
@@ -159,7 +155,6 @@ void Pool::Impl::start_worker() {
   };
   const int error = pthread_create(&thread, &attributes, main, this);
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 
   if (error != 0) {
     if (threads.empty())

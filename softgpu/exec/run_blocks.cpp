@@ -50,6 +50,7 @@ void Scheduler::run(Work& work, const Runner& runner) {
     hooks_.progress();
     return;
   }
+  keep_fault_handlers();
   GridRun& grid = *work.grid;
   std::uint64_t ended = work.dropped;
   if (ended == 0) {

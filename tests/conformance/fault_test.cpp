@@ -299,7 +299,9 @@ TEST_F(Faulty, DISABLED_BarrierThatDoesNotExist) {
   ret;
 })");
   EXPECT_NE(result, CUDA_SUCCESS);
-  if (is_softgpu()) EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_INSTRUCTION, result);
+  if (is_softgpu()) {
+    EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_INSTRUCTION, result);
+  }
 }
 
 #define FAULT_TEST(suite, name, body) \

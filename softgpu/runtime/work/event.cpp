@@ -2,8 +2,8 @@
 
 #include <mutex>
 #include <system_error>
-#include <thread>
 
+#include "softgpu/exec/host_signals.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/interprocess_event.hpp"
@@ -44,10 +44,10 @@ class RemoteWaitOp final : public Op {
   void run() override {
     if (event_->reached(ticket_)) return end();
     try {
-      std::thread([op = OpRef(this), this] {
+      exec::start_thread([op = OpRef(this), this] {
         event_->wait(ticket_);
         end();
-      }).detach();
+      });
     } catch (const std::system_error&) {  // no more threads: this one has to wait
       event_->wait(ticket_);
       end();

@@ -1,6 +1,6 @@
 #include "softgpu/runtime/work/host_functions.hpp"
 
-#include <thread>
+#include "softgpu/exec/host_signals.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -15,7 +15,7 @@ void HostFunctions::post(std::function<void()> function) {
   {
     const std::scoped_lock lock(mutex_);
     queue_.push_back(std::move(function));
-    if (!started_) std::thread([this] { loop(); }).detach();
+    if (!started_) exec::start_thread([this] { loop(); });
     started_ = true;
   }
   posted_.notify_one();

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+
+#include "softgpu/exec/host_signals.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -16,7 +17,7 @@ void ValueWaits::add(std::function<bool()> holds, std::function<void()> done) {
     const std::scoped_lock lock(mutex_);
     waits_.push_back({std::move(holds), std::move(done)});
     look_now_ = true;
-    if (!started_) std::thread([this] { loop(); }).detach();
+    if (!started_) exec::start_thread([this] { loop(); });
     started_ = true;
   }
   changed_.notify_one();

@@ -8,6 +8,7 @@
 
 extern "C" {
 void softgpu_rt_trap();
+std::uint32_t softgpu_rt_vprintf(void* format, void* arguments);
 void softgpu_rt_divergent_barrier(std::uint32_t line);
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,
                             std::uint32_t block_y, std::uint32_t block_z, std::uint32_t thread_x,
@@ -87,6 +88,23 @@ TEST_P(Fault, StackOverflowIsCaught) {
   EXPECT_EQ(run(pool, launch_of(plain([](const abi::Block*) {}), {10}, {1})), Outcome::completed);
 }
 
+TEST_P(Fault, BadPointerOfPrintfIsAnIllegalAddress) {
+  const auto print = [](const abi::Block* block) {
+    static const char* const bad = reinterpret_cast<const char*>(4096);
+    static char format[] = "%s and %s\n", number[] = "%d\n";
+    struct {
+      const char *first, *second;
+    } strings = {"something", bad};
+    switch (argument<int>(*block)) {
+      case 0: softgpu_rt_vprintf(format, &strings); break;
+      case 1: softgpu_rt_vprintf(const_cast<char*>(bad), &strings); break;
+      default: softgpu_rt_vprintf(number, const_cast<char*>(bad)); break;
+    }
+  };
+  for (int which : {0, 1, 2, 0})
+    EXPECT_EQ(run(pool, launch_of(plain(print), {1}, {1}, &which)), Outcome::illegal_address) << which;
+}
+
 TEST_P(Fault, TrapEndsTheKernel) {
   EXPECT_EQ(run(pool, launch_of(plain([](const abi::Block*) { softgpu_rt_trap(); }), {100}, {1})), Outcome::trap);
 }
@@ -130,6 +148,67 @@ TEST(FaultOutsideKernels, GoesToTheHandlerThatWasThereBefore) {
     write_to(4096);
   };
   EXPECT_EXIT(crash(), testing::ExitedWithCode(42), "");
+}
+
+// The program's handlers, installed after ours.
+TEST(FaultInKernels, IsOursAlsoWhenTheProgramHasInstalledAHandlerSince) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto survive = [] {
+    Pool pool({.workers = 2});
+    bool contained = run(pool, launch_of(plain(bad_write), {1}, {1})) == Outcome::illegal_address;
+    for (int round = 0; round < 3; ++round) {
+      signal(SIGSEGV, [](int) { _exit(42); });
+      signal(SIGBUS, SIG_DFL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      contained &= run(pool, launch_of(plain(bad_write), {1}, {1})) == Outcome::illegal_address;
+    }
+    _exit(contained ? 0 : 1);
+  };
+  EXPECT_EXIT(survive(), testing::ExitedWithCode(0), "");
+}
+
+TEST(FaultOutsideKernels, GoesToTheHandlerThatWasInstalledSince) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto crash = [] {
+    Pool pool({.workers = 1});
+    run(pool, launch_of(plain(bad_write), {1}, {1}));
+    signal(SIGSEGV, [](int) { _exit(42); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    run(pool, launch_of(plain(bad_write), {1}, {1}));
+    write_to(4096);
+  };
+  EXPECT_EXIT(crash(), testing::ExitedWithCode(42), "");
+}
+
+struct sigaction g_before_the_programs;
+int g_seen = 0;
+
+TEST(FaultOutsideKernels, EndsWhenTheLaterHandlerPutsBackTheOneBefore) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto crash = [](bool chain) {
+    signal(SIGSEGV, [](int) { _exit(40 + g_seen); });  // there before ours
+    Pool pool({.workers = 1});
+    run(pool, launch_of(plain(bad_write), {1}, {1}));
+    struct sigaction later = {};
+    if (chain) {
+      later.sa_flags = SA_SIGINFO;
+      later.sa_sigaction = [](int number, siginfo_t* info, void* context) {
+        ++g_seen;
+        g_before_the_programs.sa_sigaction(number, info, context);
+      };
+    } else {
+      later.sa_handler = [](int number) {
+        ++g_seen;
+        sigaction(number, &g_before_the_programs, nullptr);
+      };
+    }
+    sigaction(SIGSEGV, &later, &g_before_the_programs);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    run(pool, launch_of(plain(bad_write), {1}, {1}));
+    write_to(4096);
+  };
+  EXPECT_EXIT(crash(false), testing::ExitedWithCode(41), "");
+  EXPECT_EXIT(crash(true), testing::ExitedWithCode(41), "");
 }
 
 TEST(FloatControl, IsTheDefaultInsideKernels) {

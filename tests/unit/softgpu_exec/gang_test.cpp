@@ -263,5 +263,14 @@ TEST_P(GangsOn, FailTogether) {
   EXPECT_EQ(passed.load(), 80);
 }
 
+bool no_such_barrier(Frame& gang) { return gang.state == 0 ? gang.barrier(16) : gang.end(); }
+
+TEST_P(GangsOn, CantWaitAtABarrierThatDoesNotExist) {
+  Pool pool({.workers = GetParam()});
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(pool, launch_of(Gangs<no_such_barrier>::code(8), {1}, {64})), Outcome::illegal_instruction);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("names barrier 16"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace softgpu::exec
