@@ -36,6 +36,7 @@ struct Block {
   std::uint64_t workspace = 0;  // address of the grid's GridWorkspace; 0 unless it is cooperative
   Dim3 cluster;                 // %cluster_nctaid; what else there is to know of clusters follows from it and index
   std::uint32_t explicit_cluster = 0;  // the launch or the kernel names the cluster's size
+  std::uint32_t running = 0;  // the first thread of the gang that runs, for messages: the one field that code writes
 };
 
 // The shared memories of a cluster's blocks are this far apart, in the order of their ranks.
@@ -102,7 +103,8 @@ static_assert(offsetof(Block, index) == 16 && offsetof(Block, grid) == 28 && off
 static_assert(offsetof(Block, shared_bytes) == 52 && offsetof(Block, dynamic_shared_bytes) == 56);
 static_assert(offsetof(Block, worker) == 60 && offsetof(Block, grid_id) == 64);
 static_assert(offsetof(Block, workspace) == 72 && offsetof(GridWorkspace, barrier) == 4);
-static_assert(offsetof(Block, cluster) == 80 && offsetof(Block, explicit_cluster) == 92);
+static_assert(offsetof(Block, cluster) == 80 && offsetof(Block, explicit_cluster) == 92 &&
+              offsetof(Block, running) == 96);
 static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 && offsetof(Gang, lanes) == 12);
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);

@@ -91,6 +91,7 @@ bool BlockRun::run_ready_gangs() {
 void BlockRun::run_gang(GangRun& run) {
   ++steps_;
   run.gang.reason = abi::Suspend::none;
+  block_.running = run.gang.first_thread;
   if (!run.started) {
     run.started = true;
     run.frame = launch_->code.start_gang(&run.gang);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "softgpu/exec/fault.hpp"
+#include "softgpu/exec/fault_report.hpp"
 
 namespace softgpu::exec {
 namespace {
@@ -51,6 +52,7 @@ ClusterRun::Advance ClusterRun::advance(const GridLaunch& launch, std::uint32_t 
   Running running{
       .launch = &launch, .block = &blocks_.front()->block(), .block_run = blocks_.front().get(), .local = &local()};
   Outcome outcome = run_guarded(running, [](void* self) { static_cast<ClusterRun*>(self)->run_passes(); }, this);
+  if (outcome != Outcome::completed) report_fault(running, outcome);
   if (outcome == Outcome::completed && barrier_.live > 0) {
     if (!can_run()) {
       report_deadlock(launch);

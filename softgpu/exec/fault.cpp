@@ -97,6 +97,19 @@ void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction&
   }
 }
 
+FaultSite fault_of(int signal, const siginfo_t& info, const ucontext_t& context) {
+  FaultSite fault;
+#if defined(__x86_64__)
+  fault.instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  fault.instruction = context.uc_mcontext.pc;
+#endif
+  // Of an address that no address can be, the processor doesn't say which it was.
+  fault.address_known = signal == SIGBUS || (signal == SIGSEGV && info.si_code != SI_KERNEL);
+  fault.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  return fault;
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t row = row_of(signal);
   const bool sent_by_a_process = info->si_code <= 0;
@@ -106,6 +119,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     if (stand_aside(signal, sent_by_a_process, called_by_the_system, g_rows[row])) return;
     return pass_on(signal, info, context, g_rows[row].previous);
   }
+  t_running->fault = fault_of(signal, *info, *static_cast<const ucontext_t*>(context));
   // siglongjmp leaves the handler but not its signal mask.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
   leave_kernel(kCaught[row].outcome);

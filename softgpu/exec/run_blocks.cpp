@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "softgpu/exec/fault.hpp"
+#include "softgpu/exec/fault_report.hpp"
 #include "softgpu/exec/scheduler.hpp"
 
 namespace softgpu::exec {
@@ -77,6 +78,7 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
   while (range.count > 0) {
     PlainRun run{grid, range, block};
     const Outcome outcome = run_guarded(running, run_range, &run);
+    if (outcome != Outcome::completed) report_fault(running, outcome);
     ended += range.count;
     if (outcome != Outcome::completed || ends_early(grid))
       return ended + drop_blocks(grid, outcome != Outcome::completed ? outcome : Outcome::cancelled);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <csetjmp>
+#include <cstdint>
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/exec/grid.hpp"
@@ -12,11 +13,19 @@ namespace softgpu::exec {
 class BlockRun;
 class LocalMemory;
 
+// A signal that generated code, or what it called, has raised.
+struct FaultSite {
+  std::uintptr_t instruction = 0;
+  std::uintptr_t address = 0;
+  bool address_known = false;
+};
+
 struct Running {
   const GridLaunch* launch = nullptr;
   const abi::Block* block = nullptr;
   BlockRun* block_run = nullptr;  // kernels with suspend points: frames and barriers are here
   LocalMemory* local = nullptr;   // of the calls that are under way on this thread
+  FaultSite fault;                // set by the signal handler
   sigjmp_buf leave;               // set by run_guarded
 };
 

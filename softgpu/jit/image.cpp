@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "softgpu/jit/line_table.hpp"
 #include "softgpu/jit/linked_code.hpp"
 #include "softgpu/jit/pipeline.hpp"
 #include "softgpu/jit/program_impl.hpp"
@@ -15,8 +16,21 @@
 namespace softgpu::jit {
 
 struct Image::Impl {
+  // Asked for after a fault only.
+  struct Lines final : exec::CodeLines {
+    Lines(std::shared_ptr<const CompiledKernel> object_code, const void* entry_point)
+        : compiled(std::move(object_code)), entry(reinterpret_cast<std::uintptr_t>(entry_point)) {}
+    std::optional<std::uint32_t> line_of(std::uintptr_t instruction) const override {
+      const LineTable table(compiled->object);
+      const auto offset = table.offset_of_entry();
+      return offset ? table.line_at(instruction - (entry - *offset)) : std::nullopt;
+    }
+    const std::shared_ptr<const CompiledKernel> compiled;
+    const std::uintptr_t entry;
+  };
   struct Linked {
     std::unique_ptr<LinkedCode> memory;
+    std::unique_ptr<Lines> lines;
     exec::KernelCode code;
   };
   struct Versions {
@@ -31,7 +45,7 @@ struct Image::Impl {
         versions(program->kernels().size()) {}
 
   void* resolve(std::string_view symbol) const;
-  Linked link(const CompiledKernel&) const;
+  Linked link(const std::shared_ptr<const CompiledKernel>&) const;
 
   const std::shared_ptr<const Program> program;
   const std::vector<void*> variables;
@@ -48,7 +62,8 @@ void* Image::Impl::resolve(std::string_view symbol) const {
   return nullptr;
 }
 
-Image::Impl::Linked Image::Impl::link(const CompiledKernel& compiled) const {
+Image::Impl::Linked Image::Impl::link(const std::shared_ptr<const CompiledKernel>& code) const {
+  const CompiledKernel& compiled = *code;
   Linked linked;
   linked.memory = std::make_unique<LinkedCode>(compiled.object, kEntryName,
                                                [this](std::string_view symbol) { return resolve(symbol); });
@@ -59,6 +74,8 @@ Image::Impl::Linked Image::Impl::link(const CompiledKernel& compiled) const {
     linked.code.run_block = reinterpret_cast<abi::RunBlock>(entry);
   linked.code.width = compiled.width;
   linked.code.stack_bytes = compiled.stack_bytes;
+  linked.lines = std::make_unique<Lines>(code, entry);
+  linked.code.lines = linked.lines.get();
   return linked;
 }
 
@@ -71,7 +88,7 @@ exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block) try {
   Impl::Versions& versions = impl_->versions.at(kernel);
   const std::lock_guard lock(versions.mutex);
   Impl::Linked& linked = versions.by_shape[static_cast<std::size_t>(found.shape)];
-  if (!linked.memory) linked = impl_->link(*found.code);
+  if (!linked.memory) linked = impl_->link(found.code);
   return linked.code;
 } catch (const std::bad_alloc&) {
   throw;

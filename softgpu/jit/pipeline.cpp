@@ -12,6 +12,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "softgpu/jit/code_generation.hpp"
 #include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/line_table.hpp"
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/gang_code.hpp"
@@ -116,6 +117,8 @@ constexpr std::array kGangPasses = {
            probe_stacks(*c.code);
            c.stack_bytes = simt::stack_bytes(*c.code);
          }},
+    Pass{"line-table", "functions say which line of the PTX their code is from",
+         [](Compilation& c) { give_lines_to_functions(*c.code); }},
     Pass{"generate", "object code", [](Compilation& c) { c.object = generate(*c.code, *c.target); }},
 };
 

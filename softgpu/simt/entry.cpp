@@ -47,6 +47,13 @@ struct BlockSize {
   Value* threads(IRBuilder<>& builder) const { return builder.CreateMul(x, builder.CreateMul(y, z)); }
 };
 
+// Volatile, so that it is there when the gang faults.
+void call_gang(IRBuilder<>& builder, Function* gang, ArrayRef<Value*> arguments) {
+  Value* running = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), arguments[0], offsetof(abi::Block, running));
+  builder.CreateStore(arguments[2], running, /*isVolatile=*/true);
+  builder.CreateCall(gang, arguments);
+}
+
 void run_rows(IRBuilder<>& builder, Function* gang, Value* block, unsigned width) {
   const BlockSize size(builder, block);
   Value* no_gang = ConstantPointerNull::get(builder.getPtrTy());
@@ -54,7 +61,7 @@ void run_rows(IRBuilder<>& builder, Function* gang, Value* block, unsigned width
     count_up(builder, size.y, 1, "y", [&](Value* y) {
       Value* row = builder.CreateMul(builder.CreateAdd(builder.CreateMul(z, size.y), y), size.x);
       count_up(builder, size.x, width, "x", [&](Value* x) {
-        builder.CreateCall(gang, {block, no_gang, builder.CreateAdd(row, x), x, y, z, builder.getInt32(width)});
+        call_gang(builder, gang, {block, no_gang, builder.CreateAdd(row, x), x, y, z, builder.getInt32(width)});
       });
     });
   });
@@ -78,12 +85,12 @@ void run_linear(IRBuilder<>& builder, const GangFunctions& gangs, Value* block, 
   };
   when(builder.CreateIsNotNull(in_full), [&] {
     count_up(builder, in_full, width, "first", [&](Value* first) {
-      builder.CreateCall(gangs.full, {block, no_gang, first, first, none, none, builder.getInt32(width)});
+      call_gang(builder, gangs.full, {block, no_gang, first, first, none, none, builder.getInt32(width)});
     });
   });
   Value* left = builder.CreateSub(threads, in_full);
   when(builder.CreateIsNotNull(left),
-       [&] { builder.CreateCall(gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
+       [&] { call_gang(builder, gangs.partial, {block, no_gang, in_full, in_full, none, none, left}); });
 }
 
 // Kept in the gang rather than computed in the coroutine, where the divisions would be done again after each

@@ -168,6 +168,7 @@ void Widener::take(const Edge& edge) {
 // ---- Instructions ------------------------------------------------------------------------------
 
 void Widener::emit_instruction(Instruction& original) {
+  builder_.SetCurrentDebugLocation(original.getDebugLoc());
   switch (original.getOpcode()) {
     case Instruction::Alloca: return memory_.emit_alloca(cast<AllocaInst>(original));
     case Instruction::Load: return memory_.emit_load(cast<LoadInst>(original));

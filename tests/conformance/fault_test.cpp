@@ -304,6 +304,40 @@ TEST_F(Faulty, DISABLED_BarrierThatDoesNotExist) {
   }
 }
 
+TEST_F(Faulty, DISABLED_SaysWhere) {
+  for (const std::string barrier : {"", "bar.sync 0;"}) {
+    CUcontext context = nullptr;
+    testing::internal::CaptureStderr();
+    EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(R"(
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a; .reg .b32 %t, %b; .reg .pred %p;
+  ld.param.u64 %a, [data];
+  mov.u32 %t, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  )" + barrier + R"(
+  setp.eq.u32 %p, %b, 1;
+  st.global.u32 [%a], %t;
+  @!%p bra DONE;
+  st.global.u32 [4660], %t;
+DONE:
+  st.global.u32 [%a+4], %t;
+  ret;
+})"));
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("kernel k, block (1,0,0), one of the threads (0,0,0) to "), std::string::npos) << said;
+    EXPECT_NE(said.find("illegal access to address 0x1234, in line 14 of the PTX"), std::string::npos) << said;
+    EXPECT_EQ(said.find("softgpu:"), said.rfind("softgpu:")) << said;
+    ASSERT_SUCCESS(CU(cuDevicePrimaryCtxReset)(0));
+    ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context));
+  }
+}
+
+TEST(IllegalAccess, SaysWhere) {
+  if (!is_softgpu()) GTEST_SKIP() << "a GPU needs a tool for that";
+  EXPECT_EQ(run_in_child("Faulty.DISABLED_SaysWhere"), 0);
+}
+
 #define FAULT_TEST(suite, name, body) \
   TEST(suite, name) { EXPECT_EQ(run_in_child("Faulty.DISABLED_" #body), 0); }
 

@@ -51,6 +51,7 @@ void FunctionLowering::make_blocks() {
 void FunctionLowering::lower(const ptx::Instruction& instruction) {
   const Row& row = row_of_(instruction.opcode);
   if (!row.emit) refuse(instruction, "is not supported");
+  ir.SetCurrentDebugLocation(module.line(instruction.where.line));
   if (!instruction.guard || row.guarding == Guarding::own) return row.emit(*this, instruction);
 
   llvm::Value* condition = guard_of(instruction);

@@ -1,5 +1,8 @@
 #include "softgpu/lower/module/module_lowering.hpp"
 
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/DIBuilder.h>
+
 #include <algorithm>
 
 #include "softgpu/lower/module/shared_layout.hpp"
@@ -60,6 +63,25 @@ void set_attributes(llvm::Function& function, abi::Mark mark) {
 
 }  // namespace
 
+namespace {
+
+// One scope for the lines of all functions, which are lines of one text: so code can be inlined, cloned and made into
+// gangs without a word about scopes. No function has it; they get theirs when code is generated.
+llvm::DISubprogram* scope_of_lines(llvm::Module& module) {
+  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  llvm::DIBuilder builder(module);
+  llvm::DIFile* file = builder.createFile("ptx", "");
+  builder.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "softgpu", /*isOptimized=*/true, "", 0, "",
+                            llvm::DICompileUnit::LineTablesOnly);
+  llvm::DISubprogram* scope =
+      builder.createFunction(file, "ptx", "", file, 0, builder.createSubroutineType(builder.getOrCreateTypeArray({})),
+                             0, llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+  builder.finalize();
+  return scope;
+}
+
+}  // namespace
+
 llvm::FunctionType* Signature::type(llvm::LLVMContext& context) const {
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   const auto scalar = [&](const ptx::Parameter& p) { return llvm::Type::getIntNTy(context, ptx::bits(p.type)); };
@@ -76,6 +98,7 @@ ModuleLowering::ModuleLowering(llvm::LLVMContext& context, const ptx::Module& so
       kernel_(kernel),
       call_graph_(source),
       module_(std::make_unique<llvm::Module>(kernel.name, context)) {
+  lines_ = scope_of_lines(*module_);
   for (const SharedLayout::Entry& entry : shared_layout(source, kernel).entries)
     shared_offsets_[entry.variable] = entry.offset;
 }
@@ -127,6 +150,10 @@ llvm::GlobalVariable* ModuleLowering::variable(std::uint32_t index) {
                                           llvm::GlobalValue::ExternalLinkage, nullptr, variable.name);
   global->setAlignment(llvm::Align(std::max(variable.alignment, 1u)));
   return global;
+}
+
+llvm::DebugLoc ModuleLowering::line(std::uint32_t number) {
+  return llvm::DILocation::get(context(), number, 0, lines_);
 }
 
 std::uint32_t ModuleLowering::shared_offset(const ptx::Variable& variable) const {

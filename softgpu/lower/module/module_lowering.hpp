@@ -1,6 +1,8 @@
 // The LLVM module that one kernel becomes: its functions, its variables, and what it refers to outside.
 #pragma once
 
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/Module.h>
 
 #include <functional>
@@ -47,6 +49,8 @@ class ModuleLowering {
   llvm::Function* function(std::uint32_t index);
   llvm::GlobalVariable* variable(std::uint32_t index);
   std::uint32_t shared_offset(const ptx::Variable&) const;
+  // What is said of a line of the PTX by the code that it becomes.
+  llvm::DebugLoc line(std::uint32_t number);
 
  private:
   void declare(std::uint32_t index);
@@ -57,6 +61,7 @@ class ModuleLowering {
   std::map<const ptx::Variable*, std::uint32_t> shared_offsets_;
   std::unique_ptr<llvm::Module> module_;
   std::map<std::uint32_t, llvm::Function*> functions_;
+  llvm::DISubprogram* lines_ = nullptr;
 };
 
 }  // namespace softgpu::lower
