@@ -38,6 +38,9 @@ inline constexpr std::array kMarks = {
 #undef MARK
 };
 
+// Metadata of the stack variables that are memory of the program, and not the compiler's own.
+inline constexpr const char* kLocalMemory = "softgpu.local";
+
 constexpr const MarkInfo& info(Mark mark) { return kMarks[static_cast<std::size_t>(mark)]; }
 
 constexpr std::optional<Mark> mark_named(std::string_view symbol) {

@@ -8,7 +8,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "softgpu/simt/thread_values.hpp"
+#include "softgpu/abi/marks.hpp"
 
 namespace softgpu::simt {
 
@@ -83,18 +83,11 @@ class Uses {
   SmallVector<Place, 16> pending_;
 };
 
-// The compiler's own record of the lanes' threads, which only functions of ours are handed.
-bool is_thread_record(const AllocaInst& variable) {
-  Type* type = variable.getAllocatedType();
-  while (type->isArrayTy()) type = type->getArrayElementType();
-  return type == ThreadRecord::type(variable.getContext());
-}
-
 SmallVector<AllocaInst*, 8> variables_to_move(Function& function) {
   SmallVector<AllocaInst*, 8> variables;
   for (Instruction& instruction : instructions(function))
     if (auto* variable = dyn_cast<AllocaInst>(&instruction))
-      if (variable->isStaticAlloca() && !is_thread_record(*variable) && !Uses(*variable).stay_inside())
+      if (variable->isStaticAlloca() && variable->hasMetadata(abi::kLocalMemory) && !Uses(*variable).stay_inside())
         variables.push_back(variable);
   return variables;
 }

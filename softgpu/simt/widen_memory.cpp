@@ -18,6 +18,7 @@ void MemoryWidener::emit_alloca(AllocaInst& original) {
   Type* bytes = ArrayType::get(builder_.getInt8Ty(), bytes_per_lane(original) * width_);
   AllocaInst* memory = new_slot(gang_, bytes, original.getName());
   memory->setAlignment(original.getAlign());
+  memory->copyMetadata(original);
   values_.define(original, GangValue::of_base(memory));
 }
 

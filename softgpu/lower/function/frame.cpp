@@ -16,7 +16,9 @@ llvm::AllocaInst* FunctionLowering::allocate(llvm::Type* type, std::uint32_t ali
 
 llvm::AllocaInst* FunctionLowering::allocate_bytes(std::uint64_t size, std::uint32_t alignment,
                                                    const std::string& name) {
-  return allocate(llvm::ArrayType::get(ir.getInt8Ty(), size), std::max(alignment, 1u), name);
+  llvm::AllocaInst* memory = allocate(llvm::ArrayType::get(ir.getInt8Ty(), size), std::max(alignment, 1u), name);
+  memory->setMetadata(abi::kLocalMemory, llvm::MDNode::get(module.context(), {}));
+  return memory;
 }
 
 // A register that is read before it is written holds some value. To LLVM it would have none, and a branch on it would
