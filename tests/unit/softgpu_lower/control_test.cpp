@@ -235,7 +235,9 @@ TEST(LowerBarriers, BecomeMarksWithTheirLine) {
                     "barrier_sync 4 0", "warp_sync 15", "barrier_arrive_unaligned 5 96", "barrier_red_popc 6 0 1",
                     "barrier_red_and 7 64 0", "barrier_red_or_unaligned 8 0 1", "nanosleep 100"}));
   const std::string ir = Kernel(text).ir();
-  EXPECT_NE(ir.find("call void @softgpu.barrier_sync(i32 0, i32 0), !softgpu.line"), std::string::npos) << ir;
+  const std::size_t barrier = ir.find("call void @softgpu.barrier_sync(i32 0, i32 0), !");
+  ASSERT_NE(barrier, std::string::npos) << ir;
+  EXPECT_LT(ir.find("!softgpu.line", barrier), ir.find("\n", barrier)) << ir;
   EXPECT_NE(ir.find("convergent"), std::string::npos);
 }
 
