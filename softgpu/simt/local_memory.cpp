@@ -136,8 +136,9 @@ std::uint64_t move(Function& function, const char* source) {
     drop_lifetimes(*variables[i]);
     variables[i]->replaceAllUsesWith(
         builder.CreateConstGEP1_64(builder.getInt8Ty(), base, placement.offsets[i], variables[i]->getName()));
-    variables[i]->eraseFromParent();
   }
+  // Not before: the builder stands in front of the first of them.
+  for (AllocaInst* variable : variables) variable->eraseFromParent();
   return placement.asked_for();
 }
 
