@@ -2,11 +2,11 @@
 #include <cuprum/driver.hpp>
 #include <ostream>
 
-#include "core/context.hpp"
-#include "core/default_memory.hpp"
-#include "core/device_facts.hpp"
-#include "core/host_calls.hpp"
-#include "core/resources.hpp"
+#include "core/base/context.hpp"
+#include "core/base/device_facts.hpp"
+#include "core/memory/default_memory.hpp"
+#include "core/stream/host_calls.hpp"
+#include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
 namespace cuprum {

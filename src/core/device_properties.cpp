@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/device_facts.hpp"
+#include "core/base/device_facts.hpp"
 #include "support/text.hpp"
 
 namespace cuprum {

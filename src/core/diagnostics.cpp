@@ -1,12 +1,12 @@
 #include <cuprum/diagnostics.hpp>
 
-#include "core/buffer_resource.hpp"
-#include "core/kernel_resource.hpp"
-#include "core/linker_resource.hpp"
-#include "core/memory_pool.hpp"
-#include "core/object_code_resource.hpp"
-#include "core/program_resource.hpp"
-#include "core/resources.hpp"
+#include "core/code/kernel_resource.hpp"
+#include "core/code/object_code_resource.hpp"
+#include "core/compile/linker_resource.hpp"
+#include "core/compile/program_resource.hpp"
+#include "core/memory/buffer_resource.hpp"
+#include "core/memory/memory_pool.hpp"
+#include "core/stream/resources.hpp"
 #include "support/log.hpp"
 
 namespace cuprum {

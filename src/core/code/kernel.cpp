@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cuprum/kernel.hpp>
+#include <cuprum/object_code.hpp>
+#include <ostream>
+
+#include "core/base/closable.hpp"
+#include "core/code/code_image.hpp"
+#include "core/code/kernel_resource.hpp"
+#include "core/code/object_code_resource.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::ContextGuard;
+using core::ResolvedKernel;
+using detail::Access;
+using detail::KernelResource;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+std::optional<std::vector<ParameterInfo>> parameters_of(CUkernel kernel) {
+  if (!driver::api().cuKernelGetParamInfo.function) return std::nullopt;
+  std::vector<ParameterInfo> parameters;
+  // There is no count: the driver refuses the first index that is too large.
+  for (std::size_t index = 0;; ++index) {
+    ParameterInfo info{};
+    const CUresult result = driver::try_call<&Api::cuKernelGetParamInfo>(kernel, index, &info.offset, &info.size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return parameters;
+    if (result != CUDA_SUCCESS) {
+      driver::detail::raise(result, driver::detail::index_of_cuKernelGetParamInfo,
+                            text("reading parameter ", index, " of a kernel"));
+    }
+    parameters.push_back(info);
+  }
+}
+
+int function_attribute(CUfunction function, CUfunction_attribute which) {
+  int value = 0;
+  driver::call<&Api::cuFuncGetAttribute>(&value, which, function);
+  return value;
+}
+
+// Older drivers don't know clusters; kernels have none there.
+std::optional<Dim3> required_cluster(CUfunction function) {
+  auto extent = [&](CUfunction_attribute which) {
+    int value = 0;
+    return driver::try_call<&Api::cuFuncGetAttribute>(&value, which, function) == CUDA_SUCCESS ? value : 0;
+  };
+  const Dim3 cluster(extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
+                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH));
+  return cluster.x > 0 && cluster.y > 0 && cluster.z > 0 ? std::optional(cluster) : std::nullopt;
+}
+
+core::PriorityRange priorities_of_current_context() {
+  core::PriorityRange range{};
+  driver::call<&Api::cuCtxGetStreamPriorityRange>(&range.least, &range.greatest);
+  return range;
+}
+
+void check_handle(CUkernel handle) {
+  if (!handle) throw InvalidArgument("Kernel::from_handle: the handle is null");
+}
+
+std::string name_of(CUkernel handle) {
+  const char* name = "(wrapped)";
+  if (driver::api().cuKernelGetName.function) driver::call<&Api::cuKernelGetName>(&name, handle);
+  return name;
+}
+
+// Drivers before CUDA 12.5 don't tell; the caller is believed then.
+void check_library(CUkernel handle, CUlibrary expected, const detail::Code& code) {
+  if (!driver::api().cuKernelGetLibrary.function) return;
+  CUlibrary library = nullptr;
+  driver::call<&Api::cuKernelGetLibrary>(&library, handle);
+  if (library == expected) return;
+  throw InvalidArgument(
+      text("Kernel::from_handle: kernel ", name_of(handle), " does not belong to ", core::title(code)));
+}
+
+}  // namespace
+
+KernelResource::~KernelResource() { delete resolved_.load(); }
+
+std::vector<detail::ArgumentSize> KernelResource::sizes_of(
+    const std::optional<std::vector<ParameterInfo>>& parameters) {
+  std::vector<detail::ArgumentSize> sizes;
+  if (parameters)
+    for (const ParameterInfo& parameter : *parameters)
+      sizes.push_back(static_cast<detail::ArgumentSize>(parameter.size));
+  return sizes;
+}
+
+ResolvedKernel& KernelResource::resolve(const core::Context& context) {
+  std::lock_guard lock(mutex_);
+  for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
+    if (&entry->context == &context) return *entry;  // another thread was faster
+  }
+  return put_in_front(context);
+}
+
+// A function's own setting, such as launches make for shared memory, comes before the kernel's, so it has to be set as
+// well. The older entries stay: others may hold references to them.
+void KernelResource::set_where_used(int device, CUfunction_attribute attribute, int value) {
+  std::lock_guard lock(mutex_);
+  std::vector<const ResolvedKernel*> newest;
+  for (const ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
+    const auto same_context = [&](const ResolvedKernel* other) { return &other->context == &entry->context; };
+    if (entry->context.device == device && std::none_of(newest.begin(), newest.end(), same_context))
+      newest.push_back(entry);
+  }
+  for (const ResolvedKernel* entry : newest) {
+    ContextGuard guard(entry->context);
+    driver::call<&Api::cuFuncSetAttribute>(
+        Doing{[&] { return text("setting an attribute of kernel ", name, " to ", value); }}, entry->function, attribute,
+        value);
+    put_in_front(entry->context);
+  }
+}
+
+ResolvedKernel& KernelResource::put_in_front(const core::Context& context) {
+  ContextGuard guard(context);
+  CUfunction function = nullptr;
+  driver::call<&Api::cuKernelGetFunction>(
+      Doing{[&] { return text("preparing kernel ", name, " for device ", context.device); }}, &function, handle);
+  const core::DeviceFacts& device = core::device_facts(context.device);
+  const int threads = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  const int shared = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  const int dynamic = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  auto* entry = new ResolvedKernel{context,
+                                   device,
+                                   function,
+                                   threads,
+                                   static_cast<std::size_t>(shared),
+                                   static_cast<std::size_t>(dynamic),
+                                   required_cluster(function),
+                                   priorities_of_current_context()};
+  entry->next.reset(resolved_.load());
+  resolved_.store(entry, std::memory_order_release);
+  return *entry;
+}
+
+std::shared_ptr<KernelResource> core::make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner) {
+  return std::make_shared<KernelResource>(handle, std::move(name), std::move(owner), parameters_of(handle));
+}
+
+Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
+  check_handle(handle);
+  ContextGuard guard(core::context_for(Device().device_id()));
+  return Access::make_kernel(core::make_kernel(handle, name_of(handle), std::move(owner)));
+}
+
+Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
+  check_handle(handle);
+  const std::shared_ptr<detail::ObjectCodeResource>& resource = Access::resource(code);
+  const core::Context& context = core::context_for(Device().device_id());
+  ContextGuard guard(context);
+  check_library(handle, resource->library(context), resource->code);
+  return Access::make_kernel(resource->kernel(handle, name_of(handle)));
+}
+
+const std::vector<ParameterInfo>& Kernel::arguments_info() const {
+  if (!resource_->parameters) {
+    throw NotSupported(
+        text("the parameters of kernel ", resource_->name, " are told by drivers of CUDA 12.4 or newer"));
+  }
+  return *resource_->parameters;
+}
+
+const std::string& Kernel::name() const { return resource_->name; }
+
+CUkern_st* Kernel::handle() const { return resource_->handle; }
+
+std::ostream& operator<<(std::ostream& out, const Kernel& kernel) { return out << "kernel " << kernel.name(); }
+
+}  // namespace cuprum

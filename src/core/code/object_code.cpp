@@ -1,0 +1,151 @@
+#include <cuprum/object_code.hpp>
+#include <ostream>
+
+#include "core/base/closable.hpp"
+#include "core/code/code_image.hpp"
+#include "core/code/kernel_names.hpp"
+#include "core/code/kernel_resource.hpp"
+#include "core/code/load_library.hpp"
+#include "core/code/object_code_resource.hpp"
+#include "core/memory/buffer_resource.hpp"
+#include "driver/release.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::ContextGuard;
+using detail::Access;
+using detail::KernelResource;
+using detail::ObjectCodeResource;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+/// The library of some code in the context where the caller is, which is current as long as this lives.
+struct CurrentLibrary {
+  explicit CurrentLibrary(ObjectCodeResource& code)
+      : context(core::context_for(Device().device_id())), guard(context), handle(code.library(context)) {}
+
+  const core::Context& context;
+  ContextGuard guard;
+  CUlibrary handle;
+};
+
+std::string symbol_of(const std::string& name, const detail::Code& code) {
+  const auto mapped = code.symbol_mapping.find(name);
+  return mapped == code.symbol_mapping.end() ? name : mapped->second;
+}
+
+// NVRTC's expressions for variables are addresses.
+std::string symbol_of_variable(const std::string& name, const detail::Code& code) {
+  const auto mapped = code.symbol_mapping.find("&" + name);
+  return mapped == code.symbol_mapping.end() ? symbol_of(name, code) : mapped->second;
+}
+
+struct Variable {
+  CUdeviceptr pointer = 0;
+  std::size_t size = 0;
+};
+
+[[noreturn]] void refuse_unknown_variable(std::string_view name, const detail::Code& code) {
+  throw InvalidArgument(
+      text("there is no variable '", name, "' in ", core::title(code),
+           ": it must be a __device__, __constant__ or __managed__ one that is not static; one of C++ is found by its "
+           "name if that is extern \"C\" or among the name_expressions of the compilation, as \"&",
+           name, "\""));
+}
+
+Variable find_variable(std::string_view name, CUlibrary library, const detail::Code& code) {
+  const std::string symbol = symbol_of_variable(std::string(name), code);
+  Variable variable;
+  CUresult result =
+      driver::try_call<&Api::cuLibraryGetGlobal>(&variable.pointer, &variable.size, library, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    result = driver::try_call<&Api::cuLibraryGetManaged>(&variable.pointer, &variable.size, library, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) refuse_unknown_variable(name, code);
+  if (result != CUDA_SUCCESS) {
+    driver::detail::raise(result, driver::detail::index_of_cuLibraryGetGlobal,
+                          text("finding variable '", name, "' in ", core::title(code)));
+  }
+  return variable;
+}
+
+}  // namespace
+
+ObjectCodeResource::~ObjectCodeResource() {
+  if (library_) driver::release<&Api::cuLibraryUnload>(library_);
+}
+
+CUlibrary ObjectCodeResource::library(const core::Context& context) {
+  std::lock_guard lock(mutex_);
+  if (!library_) library_ = core::load_library(code, context);
+  return library_;
+}
+
+std::shared_ptr<KernelResource> ObjectCodeResource::kernel(CUkernel handle, const std::string& symbol) {
+  std::lock_guard lock(mutex_);
+  std::weak_ptr<KernelResource>& known = kernels_[handle];
+  std::shared_ptr<KernelResource> kernel = known.lock();
+  if (!kernel) known = kernel = core::make_kernel(handle, symbol, shared_from_this());
+  return kernel;
+}
+
+Kernel ObjectCode::get_kernel(std::string_view name) const {
+  const CurrentLibrary library(*resource_);
+  const std::string symbol = symbol_of(std::string(name), resource_->code);
+  CUkernel kernel = nullptr;
+  const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library.handle, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) core::refuse_unknown_kernel(name, library.handle, resource_->code);
+  if (result != CUDA_SUCCESS) {
+    driver::detail::raise(result, driver::detail::index_of_cuLibraryGetKernel,
+                          text("finding kernel '", name, "' in ", core::title(resource_->code)));
+  }
+  return Access::make_kernel(resource_->kernel(kernel, symbol));
+}
+
+std::vector<std::string> ObjectCode::kernel_names() const {
+  return core::kernel_names(CurrentLibrary(*resource_).handle, resource_->code);
+}
+
+Buffer ObjectCode::get_global(std::string_view name) const {
+  const CurrentLibrary library(*resource_);
+  const Variable variable = find_variable(name, library.handle, resource_->code);
+  return detail::wrap_buffer(variable.pointer, variable.size, resource_);
+}
+
+Buffer ObjectCode::get_global(std::string_view name, std::size_t size) const {
+  Buffer variable = get_global(name);
+  if (variable.size() == size) return variable;
+  throw InvalidArgument(
+      text("variable '", name, "' in ", core::title(resource_->code), " has ", variable.size(), " bytes, not ", size));
+}
+
+CUmod_st* ObjectCode::get_module() const {
+  const CurrentLibrary library(*resource_);
+  CUmodule module = nullptr;
+  driver::call<&Api::cuLibraryGetModule>(
+      Doing{[&] { return text("module of ", core::title(resource_->code), " on device ", library.context.device); }},
+      &module, library.handle);
+  return module;
+}
+
+std::string_view ObjectCode::code() const { return resource_->code.bytes; }
+
+Target ObjectCode::code_type() const { return resource_->code.type; }
+
+const std::string& ObjectCode::name() const { return resource_->code.name; }
+
+const std::unordered_map<std::string, std::string>& ObjectCode::symbol_mapping() const {
+  return resource_->code.symbol_mapping;
+}
+
+CUlib_st* ObjectCode::handle() const { return CurrentLibrary(*resource_).handle; }
+
+std::ostream& operator<<(std::ostream& out, Target target) {
+  constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};
+  return out << names[static_cast<int>(target)];
+}
+
+}  // namespace cuprum

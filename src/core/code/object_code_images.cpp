@@ -1,0 +1,117 @@
+// Object code out of images that come from elsewhere, and into files.
+#include <cuprum/error.hpp>
+#include <cuprum/object_code.hpp>
+#include <optional>
+
+#include "core/base/closable.hpp"
+#include "core/code/code_image.hpp"
+#include "core/code/object_code_resource.hpp"
+#include "core/code/portable_code.hpp"
+#include "support/read_file.hpp"
+#include "support/text.hpp"
+#include "support/write_file.hpp"
+
+namespace cuprum {
+
+using detail::Access;
+using detail::Code;
+using detail::ObjectCodeResource;
+using device_image::Image;
+using device_image::ImageKind;
+using device_image::starts_like_fatbin_wrapper;
+using device_image::text_of;
+using support::text;
+
+namespace {
+
+// Target and ImageKind name the same kinds, in the same order; these are the functions that take them.
+constexpr const char* makers[] = {"from_ptx", "from_cubin", "from_ltoir", "from_fatbin", "from_object", "from_library"};
+static_assert(static_cast<int>(Target::cubin) == static_cast<int>(ImageKind::cubin) &&
+              static_cast<int>(Target::ltoir) == static_cast<int>(ImageKind::ltoir) &&
+              static_cast<int>(Target::fatbin) == static_cast<int>(ImageKind::fatbin) &&
+              static_cast<int>(Target::object) == static_cast<int>(ImageKind::object) &&
+              static_cast<int>(Target::library) == static_cast<int>(ImageKind::archive));
+
+Target target_of(const Image& image) { return static_cast<Target>(image.kind); }
+
+void check_kind(const Code& code) {
+  const std::optional<Image> image = core::recognized(code);
+  const char* const wanted = description(static_cast<ImageKind>(code.type));
+  if (!image) throw InvalidArgument(text(core::title(code), " is not ", wanted, ", nor any other code for a device"));
+  if (target_of(*image) != code.type) {
+    throw InvalidArgument(text(core::title(code), " is ", description(image->kind), ", not ", wanted,
+                               ": use ObjectCode::", makers[static_cast<int>(image->kind)]));
+  }
+  if (image->kind == ImageKind::object && image->parts.empty())
+    throw InvalidArgument(text(core::title(code), " is a host object file without device code: compile it with nvcc"));
+}
+
+Code code_of(Target type, std::string_view bytes, ObjectCodeOptions options) {
+  return {.type = type,
+          .name = std::move(options.name),
+          .bytes = std::string(bytes),
+          .symbol_mapping = std::move(options.symbol_mapping)};
+}
+
+device_image::Bytes unwrapped(const Code& code, device_image::Bytes wrapper) try {
+  return device_image::wrapped_fatbin(wrapper);
+} catch (const device_image::Damaged& damage) {
+  throw InvalidArgument(text(core::title(code), " is damaged: ", damage.what()));
+}
+
+ObjectCode make(Code code) { return Access::make_code(std::make_shared<ObjectCodeResource>(std::move(code))); }
+
+ObjectCode checked(Code code) {
+  check_kind(code);
+  return make(std::move(code));
+}
+
+ObjectCode from_bytes(Target type, std::string_view bytes, ObjectCodeOptions options) {
+  return checked(code_of(type, bytes, std::move(options)));
+}
+
+}  // namespace
+
+ObjectCode ObjectCode::from_ptx(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::ptx, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_cubin(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::cubin, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_ltoir(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::ltoir, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_fatbin(std::string_view code, ObjectCodeOptions options) {
+  Code made = code_of(Target::fatbin, code, std::move(options));
+  if (const auto bytes = device_image::bytes_of(code); starts_like_fatbin_wrapper(bytes))
+    made.bytes = text_of(unwrapped(made, bytes));
+  return checked(std::move(made));
+}
+
+ObjectCode ObjectCode::from_object(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::object, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_library(std::string_view code, ObjectCodeOptions options) {
+  return from_bytes(Target::library, code, std::move(options));
+}
+
+ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions options) {
+  if (options.name.empty()) options.name = path;
+  Code code = code_of(Target::ptx, support::read_file(path), std::move(options));
+  const std::optional<Image> image = core::recognized(code);
+  if (image) code.type = target_of(*image);
+  return checked(std::move(code));
+}
+
+void ObjectCode::save(const std::string& path) const {
+  const Code& code = resource_->code;
+  if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
+  const std::string fatbin = code.type == Target::cubin ? core::portable_fatbin(code) : std::string();
+  support::write_file(path, fatbin.empty() ? code.bytes : fatbin);
+}
+
+}  // namespace cuprum

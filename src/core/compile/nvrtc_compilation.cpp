@@ -1,0 +1,129 @@
+#include "core/compile/nvrtc_compilation.hpp"
+
+#include <cuprum/device.hpp>
+#include <cuprum/driver.hpp>
+
+#include "core/compile/source_excerpt.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::core {
+namespace {
+
+using nvrtc::Api;
+using nvrtc::Result;
+using support::text;
+
+template <auto GetSize, auto GetBytes>
+std::string fetch(nvrtc::Program program) {
+  std::size_t size = 0;
+  nvrtc::call<GetSize>(program, &size);
+  std::string bytes(size, '\0');
+  if (size != 0) nvrtc::call<GetBytes>(program, bytes.data());
+  return bytes;
+}
+
+// NVRTC counts the zero at the end of a text; std::string has its own.
+std::string without_zero(std::string text) {
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+// What the compiler can't know about its own complaint.
+std::string hint(const std::string& log, const std::vector<std::string>& arguments) {
+  if (log.find("cannot open source file") != std::string::npos) {
+    std::string searched = "\nheaders were searched in:";
+    for (const std::string& argument : arguments) {
+      if (argument.starts_with("--include-path=")) searched += "\n  " + argument.substr(argument.find('=') + 1);
+    }
+    for (const std::string& remark : nvrtc::info().remarks) searched += "\n  " + remark;
+    return searched;
+  }
+  if (log.find("gpu-architecture") != std::string::npos) {
+    return text("\nthis NVRTC, ", nvrtc::info().path, ", knows sm_", support::join(supported_architectures(), ", sm_"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<int> supported_architectures() {
+  int count = 0;
+  nvrtc::call<&Api::nvrtcGetNumSupportedArchs>(&count);
+  std::vector<int> architectures(static_cast<std::size_t>(count));
+  nvrtc::call<&Api::nvrtcGetSupportedArchs>(architectures.data());
+  return architectures;
+}
+
+std::string default_architecture() {
+  try {
+    return "sm_" + Device().arch();
+  } catch (const NotSupported&) {
+    // There is no driver.
+  } catch (const DriverError& error) {
+    if (error.code() != CUDA_ERROR_NO_DEVICE) throw;
+  }
+  return text("sm_", supported_architectures().back());
+}
+
+NvrtcCompilation::NvrtcCompilation(const detail::ProgramResource& program) : source_(program) {
+  nvrtc::call<&Api::nvrtcCreateProgram>(&program_, source_.source.c_str(), source_.options.name.c_str(), 0, nullptr,
+                                        nullptr);
+}
+
+NvrtcCompilation::~NvrtcCompilation() { nvrtc::api().nvrtcDestroyProgram(&program_); }
+
+void NvrtcCompilation::add_name(const std::string& expression) {
+  nvrtc::call<&Api::nvrtcAddNameExpression>(program_, expression.c_str());
+}
+
+void NvrtcCompilation::run(const std::vector<std::string>& arguments) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  const Result result =
+      nvrtc::try_call<&Api::nvrtcCompileProgram>(program_, static_cast<int>(pointers.size()), pointers.data());
+  if (result == Result::success) return;
+  const std::string& name = source_.options.name;
+  const std::string printed = log();
+  throw CompileError(
+      {.summary = text("NVRTC could not compile '", name, "' (", nvrtc::api().nvrtcGetErrorString(result),
+                       ") with the options ", support::join(arguments, " "), hint(printed, arguments)),
+       .log = printed,
+       .source = source_excerpt(source_.source, name, printed),
+       .options = arguments});
+}
+
+std::string NvrtcCompilation::lowered_name(const std::string& expression) const {
+  const char* name = nullptr;
+  const Result result = nvrtc::try_call<&Api::nvrtcGetLoweredName>(program_, expression.c_str(), &name);
+  if (result == Result::success) return name;
+  throw CompileError({.summary = text("'", expression, "' is not a name of a kernel or variable in '",
+                                      source_.options.name, "' (", nvrtc::api().nvrtcGetErrorString(result), ")"),
+                      .log = log()});
+}
+
+std::string NvrtcCompilation::log() const {
+  return without_zero(fetch<&Api::nvrtcGetProgramLogSize, &Api::nvrtcGetProgramLog>(program_));
+}
+
+std::string NvrtcCompilation::ptx() const {
+  return without_zero(fetch<&Api::nvrtcGetPTXSize, &Api::nvrtcGetPTX>(program_));
+}
+
+std::string NvrtcCompilation::cubin() const { return fetch<&Api::nvrtcGetCUBINSize, &Api::nvrtcGetCUBIN>(program_); }
+
+std::string NvrtcCompilation::ltoir() const { return fetch<&Api::nvrtcGetLTOIRSize, &Api::nvrtcGetLTOIR>(program_); }
+
+std::optional<PCHStatusType> NvrtcCompilation::pch_status() const {
+  switch (nvrtc::try_call<&Api::nvrtcGetPCHCreateStatus>(program_)) {
+    case Result::success: return PCHStatusType::created;
+    case Result::no_pch_create_attempted: return PCHStatusType::not_attempted;
+    case Result::pch_create_heap_exhausted: break;
+    default: return PCHStatusType::failed;
+  }
+  std::size_t needed = 0;
+  nvrtc::call<&Api::nvrtcGetPCHHeapSizeRequired>(program_, &needed);
+  nvrtc::call<&Api::nvrtcSetPCHHeapSize>(needed);
+  return std::nullopt;
+}
+
+}  // namespace cuprum::core

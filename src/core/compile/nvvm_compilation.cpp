@@ -1,0 +1,116 @@
+#include "core/compile/nvvm_compilation.hpp"
+
+#include <cuprum/nvvm.hpp>
+#include <cuprum/pathfinder.hpp>
+
+#include "core/compile/source_excerpt.hpp"
+#include "support/read_file.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::core {
+namespace {
+
+using nvvm::Api;
+using nvvm::Result;
+using support::text;
+
+template <auto GetSize, auto GetBytes>
+std::string fetch(nvvm::Program program) {
+  std::size_t size = 0;
+  nvvm::call<GetSize>(program, &size);
+  std::string bytes(size, '\0');
+  if (size != 0) nvvm::call<GetBytes>(program, bytes.data());
+  return bytes;
+}
+
+std::string without_zero(std::string text) {
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+class Compilation {
+ public:
+  explicit Compilation(const detail::ProgramResource& source) : source_(source) {
+    nvvm::call<&Api::nvvmCreateProgram>(&program_);
+  }
+  ~Compilation() { nvvm::api().nvvmDestroyProgram(&program_); }
+  Compilation(const Compilation&) = delete;
+  Compilation& operator=(const Compilation&) = delete;
+
+  nvvm::Program handle() const { return program_; }
+
+  void add_modules() {
+    add(source_.source, source_.options.name);
+    for (const ExtraSource& extra : source_.options.extra_sources) add(extra.source, extra.name);
+  }
+
+  void add(const std::string& module, const std::string& name) {
+    check(nvvm::try_call<&Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(), name.c_str()), name, {});
+  }
+
+  /// Only what the other modules use of it is compiled.
+  void add_libdevice() {
+    const std::string path = pathfinder::locate(pathfinder::Kind::bitcode_lib, "device").path;
+    const std::string bitcode = support::read_file(path);
+    nvvm::call<&Api::nvvmLazyAddModuleToProgram>(program_, bitcode.data(), bitcode.size(), "libdevice");
+  }
+
+  void run(const std::vector<std::string>& arguments) {
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    const int count = static_cast<int>(pointers.size());
+    check(nvvm::try_call<&Api::nvvmVerifyProgram>(program_, count, pointers.data()), source_.options.name, arguments);
+    if (source_.options.use_libdevice.value_or(false)) add_libdevice();
+    check(nvvm::try_call<&Api::nvvmCompileProgram>(program_, count, pointers.data()), source_.options.name, arguments);
+  }
+
+  std::string log() const {
+    return without_zero(fetch<&Api::nvvmGetProgramLogSize, &Api::nvvmGetProgramLog>(program_));
+  }
+
+  std::string code() const { return fetch<&Api::nvvmGetCompiledResultSize, &Api::nvvmGetCompiledResult>(program_); }
+
+ private:
+  void check(Result result, const std::string& module, const std::vector<std::string>& arguments) const {
+    if (result == Result::success) return;
+    const std::string printed = log();
+    throw CompileError(
+        {.summary = text("libNVVM could not compile '", module, "' (", nvvm::api().nvvmGetErrorString(result),
+                         ") with the options ", support::join(arguments, " "), hint(result)),
+         .log = printed,
+         .source = source_excerpt(source_.source, source_.options.name, printed),
+         .options = arguments});
+  }
+
+  static std::string hint(Result result) {
+    if (result != Result::ir_version_mismatch) return {};
+    int major = 0;
+    int minor = 0;
+    int debug_major = 0;
+    int debug_minor = 0;
+    nvvm::call<&Api::nvvmIRVersion>(&major, &minor, &debug_major, &debug_minor);
+    return text("\nthis libNVVM, ", nvvm::info().path, ", takes NVVM IR of version ", major, '.', minor,
+                " with debug metadata of version ", debug_major, '.', debug_minor,
+                ": the IR says its version in !nvvmir.version");
+  }
+
+  const detail::ProgramResource& source_;
+  nvvm::Program program_ = nullptr;
+};
+
+}  // namespace
+
+NvvmResult compile_nvvm(const detail::ProgramResource& program, const std::vector<std::string>& arguments) {
+  Compilation compilation(program);
+  compilation.add_modules();
+  compilation.run(arguments);
+  return {compilation.code(), compilation.log()};
+}
+
+std::shared_ptr<void> make_nvvm_program(const detail::ProgramResource& program) {
+  auto compilation = std::make_shared<Compilation>(program);
+  compilation->add_modules();
+  return {compilation, compilation->handle()};
+}
+
+}  // namespace cuprum::core

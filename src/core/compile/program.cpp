@@ -1,0 +1,212 @@
+#include <cuprum/device.hpp>
+#include <cuprum/program.hpp>
+#include <filesystem>
+#include <ostream>
+
+#include "core/base/closable.hpp"
+#include "core/code/object_code_resource.hpp"
+#include "core/compile/link_state.hpp"
+#include "core/compile/nvrtc_compilation.hpp"
+#include "core/compile/nvvm_compilation.hpp"
+#include "core/compile/precompiled_header.hpp"
+#include "core/compile/program_options.hpp"
+#include "core/compile/program_resource.hpp"
+#include "core/program_cache/use.hpp"
+#include "support/read_file.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::Compiled;
+using core::NvrtcCompilation;
+using detail::Access;
+using detail::Code;
+using detail::ProgramResource;
+using support::text;
+
+namespace {
+
+std::vector<std::string> nvrtc_arguments(const ProgramOptions& options, Target target) {
+  std::vector<std::string> arguments = options.as_arguments(CompilerBackendType::nvrtc, target);
+  for (const std::string& folder : nvrtc::info().header_folders) arguments.push_back("--include-path=" + folder);
+  return arguments;
+}
+
+Code result_of(const NvrtcCompilation& compilation, const ProgramResource& program, Target target,
+               const CompileOptions& options) {
+  Code code{.type = target, .name = program.options.name};
+  for (const std::string& expression : options.name_expressions) {
+    code.symbol_mapping[expression] = compilation.lowered_name(expression);
+  }
+  if (program.options.fdevice_syntax_only.value_or(false)) return code;  // which makes no code
+  if (target == Target::ltoir) {
+    code.bytes = compilation.ltoir();
+  } else {
+    code.ptx = compilation.ptx();
+    code.bytes = target == Target::cubin ? compilation.cubin() : code.ptx;
+  }
+  return code;
+}
+
+[[noreturn]] void refuse_target(const ProgramResource& program, Target target, const char* possible) {
+  throw InvalidArgument(text("'", program.options.name, "' is ", program.type, ", which can't be compiled to ", target,
+                             ", only to ", possible));
+}
+
+Compiled compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
+  if (target != Target::ptx && target != Target::cubin && target != Target::ltoir)
+    refuse_target(program, target, "cubin, ptx, ltoir and pch");
+  const std::vector<std::string> arguments = nvrtc_arguments(program.options, target);
+  std::optional<NvrtcCompilation> compilation;
+  const auto run = [&] {
+    compilation.emplace(program);
+    for (const std::string& expression : options.name_expressions) compilation->add_name(expression);
+    compilation->run(arguments);
+  };
+  run();
+  if (program.options.pch.value_or(false) || program.options.create_pch) {
+    std::optional<PCHStatusType> status = compilation->pch_status();
+    if (!status) {  // the compiler had too little room for it, and has more now
+      run();
+      status = compilation->pch_status();
+    }
+    program.pch_status = status.value_or(PCHStatusType::failed);
+  }
+  return {result_of(*compilation, program, target, options), compilation->log()};
+}
+
+void refuse_names(const ProgramResource& program, const CompileOptions& options) {
+  if (options.name_expressions.empty()) return;
+  throw InvalidArgument(text("'", program.options.name, "' is ", program.type,
+                             ": name expressions are for CUDA C++; ask for the symbols themselves"));
+}
+
+Compiled compile_nvvm(const ProgramResource& program, Target target, const CompileOptions& options) {
+  refuse_names(program, options);
+  if (target != Target::ptx && target != Target::ltoir) refuse_target(program, target, "ptx and ltoir");
+  core::NvvmResult result =
+      core::compile_nvvm(program, program.options.as_arguments(CompilerBackendType::nvvm, target));
+  if (target == Target::ptx && !result.code.empty() && result.code.back() == '\0') result.code.pop_back();
+  return {{.type = target, .name = program.options.name, .bytes = std::move(result.code)}, std::move(result.log)};
+}
+
+Compiled compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
+  refuse_names(program, options);
+  if (target != Target::cubin && target != Target::ptx) refuse_target(program, target, "cubin and ptx");
+  const CompilerBackendType linker = Linker::which_backend();
+  const std::vector<std::string> arguments = program.options.as_arguments(linker, target);
+  Code ptx{.type = Target::ptx, .name = program.options.name, .bytes = program.source};
+  if (target == Target::ptx) return {std::move(ptx)};
+  Compiled result{{.type = target, .name = ptx.name, .ptx = ptx.bytes}};
+  try {
+    const auto link = core::start_link(core::linker_options(program.options), linker);
+    link->add(ptx);
+    core::Linked linked = link->complete(target);
+    result.code.type = linked.type;
+    result.code.bytes = std::move(linked.bytes);
+    result.log = link->info_log();
+  } catch (const LinkError& error) {
+    throw CompileError({.summary = text(linker, " could not compile the PTX of '", result.code.name,
+                                        "' with the options ", support::join(arguments, " ")),
+                        .log = error.log().empty() ? error.what() : error.log(),
+                        .options = arguments});
+  }
+  return result;
+}
+
+std::shared_ptr<void> native_program(const ProgramResource& program) {
+  switch (program.type) {
+    case SourceCodeType::ptx: {
+      std::shared_ptr<core::LinkState> link =
+          core::start_link(core::linker_options(program.options), Linker::which_backend());
+      link->add({.type = Target::ptx, .name = program.options.name, .bytes = program.source});
+      return {link, link->handle()};
+    }
+    case SourceCodeType::nvvm: return core::make_nvvm_program(program);
+    case SourceCodeType::cxx: break;
+  }
+  const auto compilation = std::make_shared<NvrtcCompilation>(program);
+  return {compilation, compilation->handle()};
+}
+
+SourceCodeType type_of_file(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
+  if (ending == ".ptx") return SourceCodeType::ptx;
+  return ending == ".ll" || ending == ".bc" ? SourceCodeType::nvvm : SourceCodeType::cxx;
+}
+
+}  // namespace
+
+Program::Program(std::string_view source, ProgramOptions options)
+    : Program(source, SourceCodeType::cxx, std::move(options)) {}
+
+Program::Program(std::string_view source, SourceCodeType type, ProgramOptions options)
+    : shared_(std::make_shared<detail::Closable<ProgramResource>>()) {
+  if (source.empty()) throw InvalidArgument(text("the source of program '", options.name, "' is empty"));
+  for (const ExtraSource& extra : options.extra_sources) {
+    if (extra.source.empty()) {
+      throw InvalidArgument(text("the extra source '", extra.name, "' of program '", options.name, "' is empty"));
+    }
+  }
+  auto resource = std::make_shared<ProgramResource>();
+  resource->source = source;
+  resource->type = type;
+  resource->options = std::move(options);
+  shared_->resource = std::move(resource);
+}
+
+Program Program::from_file(const std::string& path, ProgramOptions options) {
+  if (options.name == ProgramOptions().name) options.name = path;
+  return Program(support::read_file(path), type_of_file(path), std::move(options));
+}
+
+ObjectCode Program::compile(Target target, const CompileOptions& options) const {
+  const std::shared_ptr<ProgramResource> program = Access::resource(*this);
+  const auto compile = [&] {
+    switch (program->type) {
+      case SourceCodeType::ptx: return compile_ptx(*program, target, options);
+      case SourceCodeType::nvvm: return compile_nvvm(*program, target, options);
+      case SourceCodeType::cxx: break;
+    }
+    return compile_cxx(*program, target, options);
+  };
+  if (target == Target::pch && program->type == SourceCodeType::cxx) {
+    return Access::make_code(
+        std::make_shared<detail::ObjectCodeResource>(core::make_precompiled_header(*program, options)));
+  }
+  Compiled compiled = core::cached_or(compile, *program, target, options);
+  if (options.log) *options.log << compiled.log;
+  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled.code)));
+}
+
+void* Program::handle() const {
+  ProgramResource& program = *Access::resource(*this);
+  std::lock_guard lock(program.native_mutex);
+  if (!program.native) program.native = native_program(program);
+  return program.native.get();
+}
+
+CompilerBackendType Program::backend() const {
+  switch (Access::resource(*this)->type) {
+    case SourceCodeType::ptx: return Linker::which_backend();
+    case SourceCodeType::nvvm: return CompilerBackendType::nvvm;
+    case SourceCodeType::cxx: break;
+  }
+  return CompilerBackendType::nvrtc;
+}
+
+std::optional<PCHStatusType> Program::pch_status() const { return Access::resource(*this)->pch_status; }
+
+void Program::close() { Access::close(*this); }
+
+std::ostream& operator<<(std::ostream& out, SourceCodeType type) {
+  constexpr const char* names[] = {"CUDA C++", "PTX", "NVVM IR"};
+  return out << names[static_cast<int>(type)];
+}
+
+std::ostream& operator<<(std::ostream& out, CompilerBackendType backend) {
+  constexpr const char* names[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
+  return out << names[static_cast<int>(backend)];
+}
+
+}  // namespace cuprum

@@ -1,0 +1,112 @@
+// The inside of the memory resources that draw on a CUDA memory pool.
+#pragma once
+
+#include <cuprum/driver.hpp>
+#include <cuprum/memory_pool.hpp>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/memory/pool_sharing.hpp"
+#include "support/counted.hpp"
+
+namespace cuprum::core {
+
+/// A pool that we created or imported.
+class OwnedPool : public support::Counted<OwnedPool> {
+ public:
+  explicit OwnedPool(const CUmemPoolProps& properties);
+  /// Takes over an imported one.
+  explicit OwnedPool(CUmemoryPool handle) noexcept : handle_(handle) {}
+  OwnedPool(const OwnedPool&) = delete;
+  OwnedPool& operator=(const OwnedPool&) = delete;
+  ~OwnedPool();
+  CUmemoryPool handle() const { return handle_; }
+
+ private:
+  CUmemoryPool handle_ = nullptr;
+  bool is_managed_ = false;
+};
+
+/// What memory a pool has.
+struct PoolPlace {
+  CUmemLocation location;
+  CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
+
+  static PoolPlace of_device(int device) { return {{CU_MEM_LOCATION_TYPE_DEVICE, device}}; }
+  static PoolPlace of_host() { return {{CU_MEM_LOCATION_TYPE_HOST, 0}}; }
+  static PoolPlace of_numa_node(int node) { return {{CU_MEM_LOCATION_TYPE_HOST_NUMA, node}}; }
+
+  bool is_managed() const { return type == CU_MEM_ALLOCATION_TYPE_MANAGED; }
+  /// The device that the memory is on, or prefers to be on.
+  std::optional<int> device() const;
+};
+
+/// Prints "memory of device 0", "page-locked host memory" and the like.
+std::ostream& operator<<(std::ostream& out, const PoolPlace& place);
+
+}  // namespace cuprum::core
+
+namespace cuprum::detail {
+
+/// Memory from a CUDA pool.
+class PoolMemory final : public MemoryResource::Interface {
+ public:
+  /// Draws on a pool of the driver's.
+  PoolMemory(CUmemoryPool pool, const core::PoolPlace& place) : pool_(pool), source_(pool), place_(place) {}
+  /// Draws on one of its own; max_size 0 is no limit.
+  PoolMemory(std::unique_ptr<core::OwnedPool> pool, const core::PoolPlace& place, std::size_t max_size,
+             std::unique_ptr<core::PoolSharing> sharing);
+
+  DevicePointer allocate(std::size_t size, const Stream& stream) override;
+  void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
+  bool is_device_accessible() const override { return true; }
+  bool is_host_accessible() const override;
+  bool is_managed() const override { return place_.is_managed(); }
+  std::optional<int> device_id() const override { return place_.device(); }
+
+  /// Throws InvalidArgument when the pool is closed.
+  CUmemoryPool handle() const;
+  const core::PoolPlace& place() const { return place_; }
+  bool is_owned() const { return owned_ != nullptr; }
+  /// The pool that was created or imported for this; throws InvalidArgument when it is closed.
+  std::shared_ptr<const core::OwnedPool> owned() const;
+  bool is_open() const { return pool_ != nullptr; }
+  /// Null for a pool that is not shared with other processes.
+  core::PoolSharing* sharing() const { return sharing_.get(); }
+  /// Lets the pool go. One of this process lives on in the driver until its buffers are freed, an imported one here.
+  void close() noexcept;
+
+ private:
+  void take_back(DevicePointer pointer, std::size_t size, const std::shared_ptr<StreamResource>& stream) override;
+  [[noreturn]] void refuse() const;
+  [[noreturn]] void fail(CUresult code, std::size_t size, const Stream& stream) const;
+  std::string state() const;
+
+  std::shared_ptr<const core::OwnedPool> owned_;
+  CUmemoryPool pool_;    ///< null when closed
+  CUmemoryPool source_;  ///< what can be allocated from: null also for a pool of another process
+  core::PoolPlace place_;
+  std::size_t max_size_ = 0;
+  std::unique_ptr<core::PoolSharing> sharing_;
+};
+
+}  // namespace cuprum::detail
+
+namespace cuprum::core {
+
+/// A resource for a pool of the driver's; memory in it is kept from now on unless somebody decided otherwise.
+std::shared_ptr<detail::PoolMemory> use_pool(CUmemoryPool pool, const PoolPlace& place);
+
+/// A resource for a new pool.
+std::shared_ptr<detail::PoolMemory> create_pool(const PoolPlace& place, std::size_t max_size, bool ipc_enabled);
+
+/// A resource for an imported pool, which becomes its own.
+std::shared_ptr<detail::PoolMemory> take_over_pool(CUmemoryPool pool, const PoolPlace& place,
+                                                   std::unique_ptr<PoolSharing> sharing);
+
+/// The driver's current pool for the host or for managed memory; needs CUDA 13.
+CUmemoryPool current_pool(const PoolPlace& place);
+
+}  // namespace cuprum::core

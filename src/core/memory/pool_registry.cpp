@@ -1,0 +1,44 @@
+#include "core/memory/pool_registry.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "core/memory/memory_pool.hpp"
+
+namespace cuprum::core {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<Uuid, std::weak_ptr<detail::PoolMemory>> pools;
+};
+
+// Never destroyed, because memory resources in static variables may outlive it otherwise.
+Registry& registry() {
+  static Registry& the_registry = *new Registry;
+  return the_registry;
+}
+
+std::shared_ptr<detail::PoolMemory> find(const Registry& all, const Uuid& uuid) {
+  const auto found = all.pools.find(uuid);
+  if (found == all.pools.end()) return nullptr;
+  auto pool = found->second.lock();
+  return pool && pool->is_open() ? pool : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<detail::PoolMemory> find_registered(const Uuid& uuid) {
+  std::lock_guard lock(registry().mutex);
+  return find(registry(), uuid);
+}
+
+std::shared_ptr<detail::PoolMemory> register_pool(const Uuid& uuid, const std::shared_ptr<detail::PoolMemory>& pool) {
+  std::lock_guard lock(registry().mutex);
+  if (auto known = find(registry(), uuid)) return known;
+  std::erase_if(registry().pools, [](const auto& entry) { return entry.second.expired(); });
+  registry().pools.insert_or_assign(uuid, pool);
+  return pool;
+}
+
+}  // namespace cuprum::core

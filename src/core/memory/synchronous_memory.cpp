@@ -1,0 +1,59 @@
+#include "core/memory/synchronous_memory.hpp"
+
+#include <cuprum/stream.hpp>
+
+#include "core/base/context.hpp"
+#include "core/stream/resources.hpp"
+#include "driver/release.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::core {
+
+using detail::Access;
+using detail::StreamResource;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+DevicePointer SynchronousMemory::allocate(std::size_t size, const Stream& stream) {
+  ContextGuard guard(Access::resource(stream)->context());
+  if (device_) {
+    CUdeviceptr pointer = 0;
+    driver::call<&Api::cuMemAlloc>(
+        Doing{[&] { return text("allocating ", size, " bytes of memory of device ", *device_); }}, &pointer, size);
+    return pointer;
+  }
+  void* pointer = nullptr;
+  driver::call<&Api::cuMemHostAlloc>(
+      Doing{[&] { return text("allocating ", size, " bytes of page-locked host memory"); }}, &pointer, size,
+      static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+  return reinterpret_cast<DevicePointer>(pointer);
+}
+
+void SynchronousMemory::deallocate(DevicePointer pointer, std::size_t, const Stream& stream) {
+  stream.sync();
+  ContextGuard guard(Access::resource(stream)->context());
+  free(pointer);
+}
+
+void SynchronousMemory::free(DevicePointer pointer) const {
+  Doing doing{[&] { return text("freeing memory at ", reinterpret_cast<void*>(pointer)); }};
+  if (device_) {
+    driver::call<&Api::cuMemFree>(doing, pointer);
+  } else {
+    driver::call<&Api::cuMemFreeHost>(doing, reinterpret_cast<void*>(pointer));
+  }
+}
+
+void SynchronousMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
+  ContextGuard guard(stream->context(), std::nothrow);
+  if (!guard.entered()) return;
+  driver::release<&Api::cuStreamSynchronize>(stream->handle);
+  if (device_) {
+    driver::release<&Api::cuMemFree>(pointer);
+  } else {
+    driver::release<&Api::cuMemFreeHost>(reinterpret_cast<void*>(pointer));
+  }
+}
+
+}  // namespace cuprum::core

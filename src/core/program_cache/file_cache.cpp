@@ -1,0 +1,258 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <cuprum/program_cache.hpp>
+#include <filesystem>
+#include <mutex>
+
+#include "core/program_cache/folder.hpp"
+#include "core/program_cache/limit.hpp"
+#include "support/content_hash.hpp"
+#include "support/file_descriptor.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+namespace {
+
+namespace fs = std::filesystem;
+using support::content_hash;
+using support::ContentHash;
+using support::FileDescriptor;
+using support::text;
+
+/// A file is this header, the key, and the value.
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t key_size;
+  ContentHash checksum;  // of key and value
+};
+constexpr std::array<char, 8> magic = {'C', 'u', 'c', 'a', 'c', 'h', 'e', '1'};
+constexpr const char* ending = ".code";
+constexpr const char* unfinished = ".part";  // of a file that is being written
+constexpr std::chrono::hours abandoned{1};
+
+[[noreturn]] void fail(const char* what, const std::string& path) {
+  throw Error(text("the program cache can't ", what, " '", path, "': ", std::strerror(errno)));
+}
+
+std::string to_file(std::string_view key, std::string_view value) {
+  std::string file(sizeof(Header), '\0');
+  file.reserve(sizeof(Header) + key.size() + value.size());
+  file.append(key).append(value);
+  const Header header{magic, key.size(), content_hash(std::string_view(file).substr(sizeof(Header)))};
+  std::memcpy(file.data(), &header, sizeof header);
+  return file;
+}
+
+/// Where the value begins; none when the file is damaged or holds another key.
+std::optional<std::size_t> value_offset(std::string_view file, std::string_view key) {
+  Header header;
+  if (file.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, file.data(), sizeof header);
+  const std::string_view rest = file.substr(sizeof header);
+  if (header.magic != magic || header.key_size != key.size() || !rest.starts_with(key)) return std::nullopt;
+  if (header.checksum != content_hash(rest)) return std::nullopt;
+  return sizeof header + key.size();
+}
+
+/// Everything in the file; none when it isn't a file of this user, or others can write it. Nobody else's is trusted.
+std::optional<std::string> read_own_file(const FileDescriptor& file) {
+  struct stat status;
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return std::nullopt;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got = read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+bool write_all(const FileDescriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+struct Entry {
+  fs::path path;
+  fs::file_time_type used;
+  std::size_t bytes;
+};
+
+}  // namespace
+
+struct FileStreamProgramCache::Folder {
+  std::string path_of(std::string_view key) const { return path + '/' + to_string(content_hash(key)) + ending; }
+
+  void make() const {
+    std::error_code error;
+    fs::create_directories(fs::path(path).parent_path(), error);
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("make the folder", path);
+  }
+
+  /// The file, whole, under another name.
+  std::string write_unfinished(std::string_view bytes) const {
+    std::string name = path + "/XXXXXX" + unfinished;
+    FileDescriptor file(mkostemps(name.data(), static_cast<int>(std::strlen(unfinished)), O_CLOEXEC));
+    if (!file && errno == ENOENT) {
+      make();
+      name = path + "/XXXXXX" + unfinished;
+      file = FileDescriptor(mkostemps(name.data(), static_cast<int>(std::strlen(unfinished)), O_CLOEXEC));
+    }
+    if (!file) fail("write to", path);
+    if (!write_all(file, bytes)) {
+      const int reason = errno;
+      unlink(name.c_str());
+      errno = reason;
+      fail("write to", path);
+    }
+    return name;
+  }
+
+  /// Calls `each` for every entry, and removes what others left unfinished.
+  template <typename Function>
+  void for_each_entry(Function&& each) const {
+    std::error_code error;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+      const fs::path kind = at->path().extension();
+      if (kind != ending && kind != unfinished) continue;
+      std::error_code gone;  // other processes remove entries, too
+      Entry entry{at->path(), at->last_write_time(gone), 0};
+      if (!gone) entry.bytes = at->file_size(gone);
+      if (gone) continue;
+      if (kind == ending) {
+        each(entry);
+      } else if (fs::file_time_type::clock::now() - entry.used > abandoned) {
+        fs::remove(entry.path, gone);
+      }
+    }
+  }
+
+  /// Removes what was used longest ago until `added` bytes more would fit. Looks at the files only when the limit seems
+  /// to be reached or nothing is known of them; other processes write, too, so the sum is never exact for long.
+  void make_room(std::size_t added) {
+    std::lock_guard lock(mutex);
+    if (total && *total + added <= limit) {
+      *total += added;
+      return;
+    }
+    std::vector<Entry> entries;
+    std::size_t sum = added;
+    for_each_entry([&](Entry& entry) {
+      sum += entry.bytes;
+      entries.push_back(std::move(entry));
+    });
+    if (sum > limit) {
+      std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+      const std::size_t goal = limit - limit / 10;  // so that not every store has to look
+      for (const Entry& entry : entries) {
+        if (sum <= goal || sum <= added) break;
+        std::error_code gone;
+        fs::remove(entry.path, gone);
+        sum -= entry.bytes;
+      }
+    }
+    total = sum;
+  }
+
+  std::string path;
+  std::optional<std::size_t> max_size_bytes;
+  std::size_t limit;
+  std::mutex mutex;
+  std::optional<std::size_t> total = {};
+};
+
+FileStreamProgramCache::FileStreamProgramCache(std::string path, ProgramCacheOptions options) {
+  const std::size_t limit = core::checked_limit(options);
+  if (path.empty()) path = core::user_cache_folder();
+  if (path.empty()) {
+    throw InvalidArgument(
+        "there is no folder for a program cache: CUPRUM_CACHE_DIR is off, or none of CUPRUM_CACHE_DIR, XDG_CACHE_HOME "
+        "and HOME names one; give a path");
+  }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);  // the current folder may change
+  if (error) throw InvalidArgument(text("'", path, "' can't be a program cache's folder: ", error.message()));
+  folder_ = std::unique_ptr<Folder>(
+      new Folder{.path = absolute.string(), .max_size_bytes = options.max_size_bytes, .limit = limit});
+}
+
+FileStreamProgramCache::~FileStreamProgramCache() = default;
+
+std::optional<std::string> FileStreamProgramCache::get(std::string_view key) {
+  const std::string path = folder_->path_of(key);
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return std::nullopt;
+  std::optional<std::string> bytes = read_own_file(file);
+  if (!bytes) return std::nullopt;
+  const std::optional<std::size_t> offset = value_offset(*bytes, key);
+  if (!offset) {
+    unlink(path.c_str());
+    return std::nullopt;
+  }
+  futimens(file.get(), nullptr);  // used now
+  bytes->erase(0, *offset);
+  return bytes;
+}
+
+void FileStreamProgramCache::set(std::string_view key, std::string_view value) {
+  const std::string file = to_file(key, value);
+  const std::string path = folder_->path_of(key);
+  if (file.size() > folder_->limit) {
+    unlink(path.c_str());  // what was there is not the value any more
+    return;
+  }
+  const std::string written = folder_->write_unfinished(file);
+  folder_->make_room(file.size());
+  if (rename(written.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    unlink(written.c_str());
+    errno = reason;
+    fail("write", path);
+  }
+}
+
+bool FileStreamProgramCache::erase(std::string_view key) { return unlink(folder_->path_of(key).c_str()) == 0; }
+
+std::size_t FileStreamProgramCache::size() {
+  std::size_t count = 0;
+  folder_->for_each_entry([&](const Entry&) { ++count; });
+  return count;
+}
+
+void FileStreamProgramCache::clear() {
+  folder_->for_each_entry([](const Entry& entry) {
+    std::error_code gone;
+    fs::remove(entry.path, gone);
+  });
+  std::lock_guard lock(folder_->mutex);
+  folder_->total.reset();
+}
+
+const std::string& FileStreamProgramCache::path() const { return folder_->path; }
+
+std::optional<std::size_t> FileStreamProgramCache::max_size_bytes() const { return folder_->max_size_bytes; }
+
+std::size_t FileStreamProgramCache::size_bytes() const {
+  std::size_t total = 0;
+  folder_->for_each_entry([&](const Entry& entry) { total += entry.bytes; });
+  return total;
+}
+
+}  // namespace cuprum

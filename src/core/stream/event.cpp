@@ -1,0 +1,109 @@
+#include <cuprum/device.hpp>
+#include <cuprum/event.hpp>
+#include <ostream>
+
+#include "core/base/release_in.hpp"
+#include "core/stream/host_calls.hpp"
+#include "core/stream/resources.hpp"
+#include "driver/release.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::ContextGuard;
+using detail::Access;
+using detail::EventResource;
+using detail::Ownership;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+CUevent create(const core::Context& context, const EventOptions& options) {
+  unsigned flags = CU_EVENT_DEFAULT;
+  if (!options.timing_enabled) flags |= CU_EVENT_DISABLE_TIMING;
+  if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
+  if (options.ipc_enabled) {
+    if (options.timing_enabled) {
+      throw InvalidArgument("an event that is shared between processes can't measure time: leave out timing_enabled");
+    }
+    flags |= CU_EVENT_INTERPROCESS;
+  }
+  CUevent handle = nullptr;
+  driver::call<&Api::cuEventCreate>(Doing{[&] { return text("creating an event on device ", context.device); }},
+                                    &handle, flags);
+  return handle;
+}
+
+}  // namespace
+
+EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options)
+    : context(the_context),
+      ownership(Ownership::ours),
+      options(the_options),
+      handle(create(the_context, the_options)),
+      parent_(the_context.owner.lock()) {}
+
+EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
+                             Ownership the_ownership)
+    : context(the_context),
+      ownership(the_ownership),
+      options(the_options),
+      handle(the_handle),
+      parent_(the_context.owner.lock()) {}
+
+EventResource::~EventResource() {
+  // Destroying needs no current context: an event knows its own.
+  if (ownership == Ownership::ours) core::release_in<&Api::cuEventDestroy>(context, handle);
+}
+
+// The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.
+Event Event::from_handle(CUevent_st* handle) {
+  return Access::make_in_place<Event, EventResource>(core::ContextChoice::current().resolve(),
+                                                     EventOptions{.timing_enabled = true}, handle);
+}
+
+void Event::sync() const {
+  const EventResource& event = *Access::resource(*this);
+  core::FinishedHostCalls host_calls;
+  ContextGuard guard(event.context);
+  driver::call<&Api::cuEventSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, event.handle);
+}
+
+bool Event::is_done() const {
+  const EventResource& event = *Access::resource(*this);
+  ContextGuard guard(event.context);
+  const CUresult state = driver::try_call<&Api::cuEventQuery>(event.handle);
+  if (state == CUDA_SUCCESS) return true;
+  if (state == CUDA_ERROR_NOT_READY) return false;
+  driver::detail::raise(state, driver::detail::index_of_cuEventQuery, text("asking whether ", *this, " is done"));
+}
+
+bool Event::is_timing_enabled() const { return Access::resource(*this)->options.timing_enabled; }
+
+bool Event::is_blocking_sync() const { return Access::resource(*this)->options.blocking_sync; }
+
+bool Event::is_ipc_enabled() const { return Access::resource(*this)->options.ipc_enabled; }
+
+Device Event::device() const { return Access::device(Access::resource(*this)->context.device); }
+
+Context Event::context() const { return core::context_handle(Access::resource(*this)->context); }
+
+CUevent_st* Event::handle() const { return Access::resource(*this)->handle; }
+
+void Event::close() { Access::close(*this); }
+
+const void* Event::identity() const noexcept {
+  return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
+}
+
+bool operator==(const Event& a, const Event& b) noexcept { return a.identity() == b.identity(); }
+
+std::ostream& operator<<(std::ostream& out, const Event& event) {
+  if (!Access::is_open(event)) return out << "a closed event";
+  const EventResource& resource = *Access::resource(event);
+  return out << "event " << static_cast<const void*>(resource.handle) << " on device " << resource.context.device;
+}
+
+}  // namespace cuprum

@@ -1,0 +1,90 @@
+// What streams and events hold. How each is released is settled when it is made, and works from any thread,
+// with any or no context current, and while the process exits.
+#pragma once
+
+#include <atomic>
+#include <cuprum/driver.hpp>
+#include <memory>
+#include <thread>
+
+#include "core/base/closable.hpp"
+#include "core/base/context.hpp"
+#include "support/counted.hpp"
+
+namespace cuprum::detail {
+
+enum class Ownership { ours, foreign };
+
+// Constructors acquire, so that there is a place for a handle before there is a handle.
+
+/// A context that a Context stands for. Only one that we created is destroyed, when nothing that was made in it is
+/// left.
+struct ContextResource : support::Counted<ContextResource> {
+  /// Creates a context.
+  ContextResource(int device, const ContextOptions& options);
+  /// Wraps one.
+  explicit ContextResource(const core::Context& the_context) noexcept
+      : context(the_context), ownership(Ownership::foreign) {}
+  ContextResource(const ContextResource&) = delete;
+  ContextResource& operator=(const ContextResource&) = delete;
+  ~ContextResource();
+
+  const core::Context& context;
+  const Ownership ownership;
+};
+
+struct StreamResource : support::Counted<StreamResource> {
+  /// Creates a stream. The context must be current.
+  StreamResource(const core::Context& the_context, const StreamOptions& options);
+  /// Wraps one; `owner` is kept as long.
+  StreamResource(const core::ContextChoice& the_context, CUstream the_handle, std::shared_ptr<const void> owner = {});
+  StreamResource(const StreamResource&) = delete;
+  StreamResource& operator=(const StreamResource&) = delete;
+  ~StreamResource();
+
+  /// Where its work is done. A ContextGuard takes this; default streams find out at each use.
+  const core::ContextChoice& context() const noexcept { return context_; }
+
+  const Ownership ownership;
+  const CUstream handle;
+  const std::thread::id maker = std::this_thread::get_id();  ///< says whose a per-thread default stream is
+
+ private:
+  const core::ContextChoice context_;
+  const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created, or a foreign owner
+};
+
+struct EventResource : support::Counted<EventResource> {
+  /// Creates an event. The context must be current.
+  EventResource(const core::Context& the_context, const EventOptions& the_options);
+  /// Wraps one.
+  EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
+                Ownership the_ownership = Ownership::foreign);
+  /// Opens one of another process. The context must be current.
+  EventResource(const core::Context& the_context, const IPCEventDescriptor& descriptor);
+  EventResource(const EventResource&) = delete;
+  EventResource& operator=(const EventResource&) = delete;
+  ~EventResource();
+
+  const core::Context& context;
+  const Ownership ownership;
+  const EventOptions options;
+  const CUevent handle;
+  std::atomic<bool> recorded{false};                         ///< only to say what is wrong when time can't be measured
+  const std::optional<IPCEventDescriptor> imported_by = {};  ///< for one of another process
+
+ private:
+  const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
+};
+
+template <>
+struct Closable<EventResource> : ClosableInPlace<EventResource> {};
+
+}  // namespace cuprum::detail
+
+namespace cuprum::core {
+
+/// A handle for a context; it shares the ownership of one that we created.
+cuprum::Context context_handle(const Context& context);
+
+}  // namespace cuprum::core

@@ -1,0 +1,223 @@
+#include <cuprum/device.hpp>
+#include <cuprum/stream.hpp>
+#include <ostream>
+
+#include "core/base/release_in.hpp"
+#include "core/stream/default_streams.hpp"
+#include "core/stream/host_calls.hpp"
+#include "core/stream/queue_call.hpp"
+#include "core/stream/resources.hpp"
+#include "driver/release.hpp"
+#include "support/text.hpp"
+
+namespace cuprum {
+
+using core::ContextGuard;
+using detail::Access;
+using detail::EventResource;
+using detail::Ownership;
+using detail::StreamResource;
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+void check_priority(const core::Context& context, int priority) {
+  int least = 0;
+  int greatest = 0;
+  driver::call<&Api::cuCtxGetStreamPriorityRange>(&least, &greatest);
+  if (priority > least || priority < greatest) {
+    throw InvalidArgument(text("stream priority ", priority, ": device ", context.device, " has priorities from ",
+                               greatest, " (first) to ", least, " (last)"));
+  }
+}
+
+CUstream create(const core::Context& context, const StreamOptions& options) {
+  if (options.priority) check_priority(context, *options.priority);
+  CUstream handle = nullptr;
+  driver::call<&Api::cuStreamCreateWithPriority>(
+      Doing{[&] { return text("creating a stream on device ", context.device); }}, &handle,
+      options.nonblocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT, options.priority.value_or(0));
+  return handle;
+}
+
+void check_recordable(const EventResource& event, const core::Context& context, const Stream& stream) {
+  if (event.ownership == Ownership::ours && &event.context != &context) [[unlikely]] {
+    throw InvalidArgument(text("recording an event on ", stream, ": the event belongs to another context, of device ",
+                               event.context.device, "; make one with record() of this stream"));
+  }
+  if (event.options.ipc_enabled && event.recorded) [[unlikely]] {
+    throw InvalidArgument(text("recording an event on ", stream,
+                               ": the event is shared between processes and was recorded when it was made; make "
+                               "another with record({.ipc_enabled = true})"));
+  }
+}
+
+void record_on(const StreamResource& queue, const Event& event, const Stream& stream) {
+  EventResource& recorded = *Access::resource(event);
+  const CUresult result = core::queue_call(queue, [&](const core::Context& context) {
+    check_recordable(recorded, context, stream);
+    return driver::try_call<&Api::cuEventRecord>(recorded.handle, queue.handle);
+  });
+  if (result != CUDA_SUCCESS) [[unlikely]] {
+    driver::detail::raise(result, driver::detail::index_of_cuEventRecord, text("recording ", event, " on ", stream));
+  }
+  recorded.recorded.store(true, std::memory_order_relaxed);
+}
+
+core::ContextChoice context_of_stream(CUstream handle) {
+  if (core::is_default_stream(handle)) return core::ContextChoice::current();
+  CUcontext context = nullptr;
+  driver::call<&Api::cuStreamGetCtx>(Doing{[&] { return text("wrapping stream ", handle); }}, handle, &context);
+  return core::context_of(context);
+}
+
+// What keeps the context that a stream is in; nothing for contexts that aren't ours.
+std::shared_ptr<const void> keeper(const core::ContextChoice& context) {
+  return context.is_fixed() ? context.resolve().owner.lock() : nullptr;
+}
+
+std::shared_ptr<const void> both(std::shared_ptr<const void> first, std::shared_ptr<const void> second) {
+  if (!first || !second) return first ? first : second;
+  return std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(std::move(first),
+                                                                                                     std::move(second));
+}
+
+}  // namespace
+
+StreamResource::StreamResource(const core::Context& the_context, const StreamOptions& options)
+    : ownership(Ownership::ours),
+      handle(create(the_context, options)),
+      context_(the_context),
+      parent_(the_context.owner.lock()) {}
+
+StreamResource::StreamResource(const core::ContextChoice& the_context, CUstream the_handle,
+                               std::shared_ptr<const void> owner)
+    : ownership(Ownership::foreign),
+      handle(the_handle),
+      context_(the_context),
+      parent_(both(std::move(owner), keeper(the_context))) {}
+
+StreamResource::~StreamResource() {
+  // Destroying needs no current context: a stream knows its own.
+  if (ownership == Ownership::ours) core::release_in<&Api::cuStreamDestroy>(context_.resolve(), handle);
+}
+
+Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {
+  if (handle == nullptr) handle = CU_STREAM_LEGACY;  // the same to the entry points that we use
+  return Access::make<Stream>(std::make_shared<StreamResource>(context_of_stream(handle), handle, std::move(owner)));
+}
+
+Stream Stream::legacy_default() { return from_handle(CU_STREAM_LEGACY); }
+
+Stream Stream::per_thread_default() { return from_handle(CU_STREAM_PER_THREAD); }
+
+void Stream::sync() const {
+  const StreamResource& stream = *Access::resource(*this);
+  core::FinishedHostCalls host_calls;
+  ContextGuard guard(stream.context());
+  driver::call<&Api::cuStreamSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, stream.handle);
+}
+
+bool Stream::is_done() const {
+  const StreamResource& stream = *Access::resource(*this);
+  ContextGuard guard(stream.context());
+  const CUresult state = driver::try_call<&Api::cuStreamQuery>(stream.handle);
+  if (state == CUDA_SUCCESS) return true;
+  if (state == CUDA_ERROR_NOT_READY) return false;
+  driver::detail::raise(state, driver::detail::index_of_cuStreamQuery, text("asking whether ", *this, " is done"));
+}
+
+void Stream::wait(const Event& event) const {
+  const StreamResource& stream = *Access::resource(*this);
+  const EventResource& awaited = *Access::resource(event);
+  core::queue_work<&Api::cuStreamWaitEvent>(stream, Doing{[&] { return text("making ", *this, " wait for ", event); }},
+                                            stream.handle, awaited.handle,
+                                            static_cast<unsigned>(CU_EVENT_WAIT_DEFAULT));
+}
+
+void Stream::wait(const Stream& other) const {
+  Access::resource(*this);  // refuse before the other stream is touched
+  wait(other.record());
+}
+
+Event Stream::record(const Event& event) const {
+  const StreamResource& stream = *Access::resource(*this);
+  record_on(stream, event, *this);
+  return event;
+}
+
+Event Stream::record(const EventOptions& options) const {
+  const StreamResource& stream = *Access::resource(*this);
+  ContextGuard guard(stream.context());
+  Event event = Access::make_in_place<Event, EventResource>(guard.context(), options);
+  record_on(stream, event, *this);
+  return event;
+}
+
+void Stream::host_call(std::function<void()> function) const {
+  const StreamResource& stream = *Access::resource(*this);
+  if (!function) throw InvalidArgument(text("a host call on ", *this, ": the function is empty"));
+  ContextGuard guard(stream.context());
+  core::queue_host_call(stream.handle, std::move(function), [this] { return text("queueing a host call on ", *this); });
+}
+
+bool Stream::is_nonblocking() const {
+  const StreamResource& stream = *Access::resource(*this);
+  ContextGuard guard(stream.context());
+  unsigned flags = 0;
+  driver::call<&Api::cuStreamGetFlags>(Doing{[&] { return text("reading the flags of ", *this); }}, stream.handle,
+                                       &flags);
+  return (flags & CU_STREAM_NON_BLOCKING) != 0;
+}
+
+int Stream::priority() const {
+  const StreamResource& stream = *Access::resource(*this);
+  ContextGuard guard(stream.context());
+  int priority = 0;
+  driver::call<&Api::cuStreamGetPriority>(Doing{[&] { return text("reading the priority of ", *this); }}, stream.handle,
+                                          &priority);
+  return priority;
+}
+
+unsigned long long Stream::id() const {
+  const StreamResource& stream = *Access::resource(*this);
+  ContextGuard guard(stream.context());
+  unsigned long long id = 0;
+  driver::call<&Api::cuStreamGetId>(Doing{[&] { return text("reading the number of ", *this); }}, stream.handle, &id);
+  return id;
+}
+
+Device Stream::device() const { return Access::device(Access::resource(*this)->context().resolve().device); }
+
+Context Stream::context() const { return core::context_handle(Access::resource(*this)->context().resolve()); }
+
+CUstream_st* Stream::handle() const { return Access::resource(*this)->handle; }
+
+void Stream::close() { Access::close(*this); }
+
+const void* Stream::identity() const noexcept {
+  return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
+}
+
+bool operator==(const Stream& a, const Stream& b) noexcept {
+  if (a.identity() != b.identity()) return false;
+  return !Access::is_open(a) || Access::resource(a)->context() == Access::resource(b)->context();
+}
+
+std::ostream& operator<<(std::ostream& out, const Stream& stream) {
+  if (!Access::is_open(stream)) return out << "a closed stream";
+  const StreamResource& resource = *Access::resource(stream);
+  if (resource.handle == CU_STREAM_LEGACY) {
+    out << "the legacy default stream";
+  } else if (resource.handle == CU_STREAM_PER_THREAD) {
+    out << "the default stream of the thread";
+  } else {
+    out << "stream " << static_cast<const void*>(resource.handle);
+  }
+  if (const std::optional<int> device = resource.context().device()) out << " on device " << *device;
+  return out;
+}
+
+}  // namespace cuprum
