@@ -47,6 +47,7 @@ TEST_F(ManyAllocations, LeaveTheProgramItsThreadsMemoryAndLibraries) {
 }
 
 TEST_F(ManyAllocations, GiveTheirMemoryBack) {
+  if (!is_softgpu()) GTEST_SKIP() << "what other processes use of a GPU's memory counts, too";
   size_t before = 0, after = 0, total = 0;
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&before, &total));
   for (int round = 0; round < 2; ++round) {
@@ -55,7 +56,7 @@ TEST_F(ManyAllocations, GiveTheirMemoryBack) {
     for (const CUdeviceptr pointer : pointers) ASSERT_SUCCESS(CU(cuMemFree)(pointer));
   }
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&after, &total));
-  EXPECT_GE(after + (std::size_t{64} << 20), before) << "a driver may keep some of it";
+  EXPECT_GE(after + (std::size_t{64} << 20), before);
 }
 
 }  // namespace
