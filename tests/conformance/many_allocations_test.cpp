@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -19,11 +20,11 @@ TEST_F(ManyAllocations, LeaveTheProgramItsThreadsMemoryAndLibraries) {
   std::vector<CUdeviceptr> pointers(kCount);
   for (CUdeviceptr& pointer : pointers) ASSERT_SUCCESS(CU(cuMemAlloc)(&pointer, 16));
 
-  bool ran = false;
+  std::atomic<int> ran = 0;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 16; ++i) threads.emplace_back([&, i] { ran |= i == 0; });
+  for (int i = 0; i < 16; ++i) threads.emplace_back([&] { ++ran; });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(ran);
+  EXPECT_EQ(ran, 16);
   for (int i = 0; i < 100; ++i) {
     void* const large = mmap(nullptr, std::size_t{1} << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(large, MAP_FAILED);
