@@ -51,21 +51,23 @@ Program::Impl::Impl(ptx::Module parsed, std::string ptx_text, const CompilerSett
 
 std::string Program::Impl::key(std::size_t kernel, std::string_view what) const {
   std::string key = code_generation_identity();
-  key.append("\n")
-      .append(std::to_string(settings.width))
-      .append("\n")
-      .append(facts[kernel].name)
-      .append("\n")
-      .append(what)
-      .append("\n")
-      .append(text);
+  key.append("\n").append(facts[kernel].name).append("\n").append(what).append("\n").append(text);
   return key;
 }
 
-// The width is kept apart from the code: it is needed to know which code to ask for.
+// The width that a kernel gets with these settings. It is kept apart from the code: it is needed to know which code to
+// ask for, and other settings may lead to the same one.
+std::string Program::Impl::width_key(std::size_t kernel) const {
+  return key(kernel, "width for " + std::to_string(settings.width));
+}
+
+std::string Program::Impl::code_key(std::size_t kernel, unsigned width, abi::BlockShape shape) const {
+  return key(kernel, std::string(name_of(shape)) + " of " + std::to_string(width));
+}
+
 unsigned Program::Impl::load_width(std::size_t kernel, ObjectCache* cache) const {
   if (!cache || !cache->enabled()) return 0;
-  const std::optional<std::string> stored = cache->load(key(kernel, "width"));
+  const std::optional<std::string> stored = cache->load(width_key(kernel));
   const unsigned width = stored && stored->size() == 1 ? static_cast<unsigned char>((*stored)[0]) : 0;
   return is_width(width) ? width : 0;
 }
@@ -79,23 +81,23 @@ Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block
   if (versions.width == 0) {
     compiler.emplace(module, *functions[kernel], settings);
     versions.width = compiler->width();
-    if (cache) cache->store(key(kernel, "width"), std::string(1, static_cast<char>(versions.width)));
+    if (cache) cache->store(width_key(kernel), std::string(1, static_cast<char>(versions.width)));
   }
   const abi::BlockShape shape = shape_of(block, versions.width);
   std::shared_ptr<const CompiledKernel>& version = versions.by_shape[static_cast<std::size_t>(shape)];
   if (version) return {version, shape};
 
   const bool caching = cache && cache->enabled();
-  const std::string code_key = caching ? key(kernel, name_of(shape)) : std::string();
-  if (caching && !compiler)
-    if (std::optional<std::string> stored = cache->load(code_key))
+  const std::string place = caching ? code_key(kernel, versions.width, shape) : std::string();
+  if (caching)
+    if (std::optional<std::string> stored = cache->load(place))
       if (std::optional<CompiledKernel> code = from_bytes(std::move(*stored))) {
         version = std::make_shared<const CompiledKernel>(std::move(*code));
         return {version, shape};
       }
   if (!compiler) compiler.emplace(module, *functions[kernel], settings);
   version = std::make_shared<const CompiledKernel>(compiler->compile(shape));
-  if (caching) cache->store(code_key, to_bytes(*version));
+  if (caching) cache->store(place, to_bytes(*version));
   return {version, shape};
 }
 

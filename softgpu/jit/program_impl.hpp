@@ -39,6 +39,8 @@ struct Program::Impl {
   };
   unsigned load_width(std::size_t kernel, ObjectCache*) const;
   std::string key(std::size_t kernel, std::string_view what) const;
+  std::string width_key(std::size_t kernel) const;
+  std::string code_key(std::size_t kernel, unsigned width, abi::BlockShape) const;
 
   mutable std::vector<Versions> versions_;
 };

@@ -54,6 +54,25 @@ TEST(CachedImage, KeepsShapesAndTextsApart) {
   EXPECT_EQ(folder.files().size(), 5u);
 }
 
+TEST(CachedImage, SharesCodeBetweenSettingsThatLeadToOneWidth) {
+  const TemporaryFolder folder;
+  const std::string text = std::string(kHeader) + R"(
+.visible .entry vote()
+{
+  .reg .b32 %votes;
+  vote.sync.ballot.b32 %votes, 1, -1;
+  ret;
+}
+)";
+  for (const unsigned setting : {32u, 0u, 32u, 1u, 8u}) {
+    const auto program =
+        std::make_shared<Program>(ptx::parse(text).module.value(), text, CompilerSettings{.width = setting});
+    Image(program, {}, std::make_shared<ObjectCache>(CacheOptions{folder.path()})).code(0, {64});
+  }
+  // What exchanges values in its warp runs by warps or thread by thread: a width for each setting, and two codes.
+  EXPECT_EQ(folder.files().size(), 6u);
+}
+
 TEST(CachedImage, CompilesAgainWhatIsDamaged) {
   const TemporaryFolder folder;
   run_scale(folder);
