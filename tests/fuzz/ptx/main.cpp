@@ -17,9 +17,9 @@ int main(int count, char** arguments) {
       std::cout << kUsage;
       return 0;
     }
-    if (options.worker) return work(options.features);
+    if (options.worker) return work();
     if (options.print) {
-      std::cout << write_ptx(without(defined_program(options.first_seed, options.features), options.without));
+      std::cout << write_ptx(without(defined_trial(options.first_seed, options.features).program, options.without));
       return 0;
     }
     if (options.statistics) {

@@ -1,6 +1,7 @@
 // Device functions and their calls.
 #include "fuzz/ptx/generator/prologue.hpp"
 #include "fuzz/ptx/generator/statements.hpp"
+#include "fuzz/ptx/generator/unneeded.hpp"
 
 namespace ptx_fuzz {
 namespace {
@@ -59,22 +60,23 @@ void add_function(Program& program, Plan& plan, Random& random) {
   draft.context.together = choose_together(plan.features, random);
   draft.context.depth = 1;
   if (draft.context.together == Together::warp) draft.context.mask = Operand::reg(mask);
-  draft.budget = random.between(15, 30);
   add_prologue(draft, {a, b}, c);
+  draft.budget = random.between(1, 10);
   const bool waits = draft.context.together != Together::nobody || plan.features.exits;
-  const bool recursive = random.chance(30) && (plan.features.recursion || !waits);
+  const bool recursive = random.chance(20) && (plan.features.recursion || !waits);
   const bool before = random.chance(50);
   if (recursive && before) add_recursion(draft, depth);
   add_statements(draft, 4);
   if (draft.context.together == Together::nobody && random.chance(40)) {
     draft.emit({.op = Op::ret, .guard = draft.condition()});
-    draft.budget += 10;
+    draft.budget += 5;
     add_statements(draft, 2);
   }
   if (recursive && !before) add_recursion(draft, depth);
   draft.make(Op::mad_lo, Type::u32,
              {Operand::reg(draft.register_of(32)), Operand::constant(5), Operand::reg(draft.register_of(32))}, a);
   draft.emit({.op = Op::ret});
+  remove_unneeded(draft);
   plan.callees.push_back({static_cast<int>(index), draft.context.together});
 }
 

@@ -47,6 +47,11 @@ struct SharedLayout {
   unsigned common_used = 0;
 };
 
+/// Which parts of it any function uses.
+struct SharedUse {
+  bool own = false, exchange = false, common = false;
+};
+
 struct Callee {
   int function;
   Together together;  // what must be true of its callers
@@ -57,6 +62,7 @@ struct Plan {
   Features features;
   Layout layout;
   SharedLayout shared;
+  SharedUse shared_use;
   bool uses_shared = false;
   std::vector<Callee> callees;
 };
@@ -70,7 +76,8 @@ class Draft {
   Plan& plan;
   Random& random;
   Context context;
-  int budget = 60;  // instructions that may still be added before the function should end
+  int budget = 60;                   // instructions that may still be added before the function should end
+  std::size_t statements_begin = 0;  // in the function's body, behind the prologue
 
   // Registers with values. Statements read and write these.
   std::vector<int> halves, words, wides, predicates;
@@ -81,7 +88,8 @@ class Draft {
   int lane = -1;
   // Addresses: of the thread's own pieces of memory, and of what is common. -1 where there is none.
   int own_global = -1, own_shared = -1, exchange = -1, local = -1, input = -1, common = -1, shared_common = -1;
-  int pointer = -1;  // to 16 bytes that are this thread's, generic
+  int exchange_slot = -1;  // the thread's own word of what is exchanged
+  int pointer = -1;        // to 16 bytes that are this thread's, generic
 
   Function& function() { return program.functions[index_]; }
   std::size_t index() const { return index_; }

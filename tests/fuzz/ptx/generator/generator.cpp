@@ -4,6 +4,7 @@
 
 #include "fuzz/ptx/generator/prologue.hpp"
 #include "fuzz/ptx/generator/statements.hpp"
+#include "fuzz/ptx/generator/unneeded.hpp"
 
 namespace ptx_fuzz {
 namespace {
@@ -70,10 +71,16 @@ Features choose_features(Random& random, const Features& allowed) {
   chosen.warps = some(allowed.warps, 40);
   chosen.pieces = some(allowed.pieces, 40);
   chosen.exits = some(allowed.exits, 25);
-  chosen.calls = some(allowed.calls, 30);
+  chosen.calls = some(allowed.calls, 20);
   chosen.signals = some(allowed.signals, 50);
   chosen.recursion = some(allowed.recursion, 50);
   return chosen;
+}
+
+// Most are small, so that many are tried; some are as large as anything that takes a large program.
+int choose_size(Random& random) {
+  if (random.chance(78)) return random.between(1, 8);
+  return random.chance(78) ? random.between(8, 20) : random.between(20, 60);
 }
 
 void lay_out(Program& program, Plan& plan, Random& random) {
@@ -136,14 +143,15 @@ Program generate(std::uint64_t seed, unsigned attempt, const Features& allowed) 
   lay_out(program, plan, random);
   program.functions.emplace_back().name = "fuzz";
   if (plan.features.calls)
-    for (int n = random.between(1, 2); n > 0; --n) add_function(program, plan, random);
+    for (int n = random.chance(70) ? 1 : 2; n > 0; --n) add_function(program, plan, random);
   Draft draft(program, plan, 0, random);
   add_prologue(draft, {}, -1);
-  draft.budget = random.between(6, 45);
+  draft.budget = choose_size(random);
   // ptxas crashes when it finds out that all calls of a recursive function are unreachable.
   for (const Callee& callee : plan.callees) add_call_of(draft, callee.function);
   while (draft.budget > 0) add_statements(draft, 4);
   add_epilogue(draft);
+  remove_unneeded(draft);
   return program;
 }
 

@@ -1,5 +1,7 @@
 #include "fuzz/ptx/generator/prologue.hpp"
 
+#include <set>
+
 namespace ptx_fuzz {
 namespace {
 
@@ -62,8 +64,11 @@ void clear_shared(Draft& draft) {
                 .space = Space::shared,
                 .offset = offset,
                 .sources = {Operand::reg(draft.own_shared), zero}});
-  const int slot = draft.address(draft.exchange, draft.thread, 4);
-  draft.emit({.op = Op::store, .type = Type::u32, .space = Space::shared, .sources = {Operand::reg(slot), zero}});
+  draft.exchange_slot = draft.address(draft.exchange, draft.thread, 4);
+  draft.emit({.op = Op::store,
+              .type = Type::u32,
+              .space = Space::shared,
+              .sources = {Operand::reg(draft.exchange_slot), zero}});
   if (draft.shared_common >= 0) {
     const int is_first = draft.compare(Variant::eq, Type::u32, Operand::reg(draft.thread), zero);
     for (unsigned i = 0; i < SharedLayout::kCommonBytes; i += 8)
@@ -155,31 +160,41 @@ void add_prologue(Draft& draft, const std::vector<int>& words, int wide) {
   }
   fill_pools(draft, wide);
   if (draft.plan.features.memory && random.chance(50)) fill_local(draft);
+  draft.statements_begin = draft.function().body.size();
 }
 
 unsigned result_bytes() { return 8 * (kWords + kWides + kHalves + kPredicates + 2); }
 
 void add_epilogue(Draft& draft) {
+  std::set<int> changed = {draft.words.front()};
+  for (std::size_t i = draft.statements_begin; i < draft.function().body.size(); ++i) {
+    const std::vector<int>& results = draft.function().body[i].results;
+    changed.insert(results.begin(), results.end());
+  }
   const unsigned threads = draft.program.threads();
   const int base = address_of(draft, Space::global);
   int places[9] = {};  // by the element's size: where this thread's first result is
   for (const unsigned size : {2u, 4u, 8u}) places[size] = draft.address(base, draft.in_grid, size);
   unsigned offset = draft.plan.layout.results;
   const auto leave = [&](Type type, int number) {
-    draft.emit({.op = Op::store,
-                .type = type,
-                .space = Space::global,
-                .offset = static_cast<int>(offset),
-                .sources = {Operand::reg(places[bytes_of(type)]), Operand::reg(number)}});
+    if (changed.contains(number)) {
+      if (type == Type::pred) {
+        type = Type::b32;
+        number = draft.make(Op::selp, type, {Operand::constant(1), Operand::constant(0), Operand::reg(number)});
+      }
+      draft.emit({.op = Op::store,
+                  .type = type,
+                  .space = Space::global,
+                  .offset = static_cast<int>(offset),
+                  .sources = {Operand::reg(places[bytes_of(type)]), Operand::reg(number)}});
+    }
     offset += 8 * threads;
   };
   for (const int number : draft.words) leave(Type::b32, number);
   for (const int number : draft.wides) leave(Type::b64, number);
   for (const int number : draft.halves) leave(Type::b16, number);
   for (const int number : draft.uniforms) leave(Type::b32, number);
-  for (const int number : draft.predicates)
-    leave(Type::b32,
-          draft.make(Op::selp, Type::b32, {Operand::constant(1), Operand::constant(0), Operand::reg(number)}));
+  for (const int number : draft.predicates) leave(Type::pred, number);
   draft.emit({.op = Op::ret});
 }
 

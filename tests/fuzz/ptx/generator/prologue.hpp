@@ -9,7 +9,7 @@ namespace ptx_fuzz {
 /// in a kernel, of what the launch and the input give.
 void add_prologue(Draft& draft, const std::vector<int>& words, int wide);
 
-/// Leaves the values of all registers in memory.
+/// Leaves the values of all registers that statements have changed in memory.
 void add_epilogue(Draft& draft);
 /// How many bytes of memory that takes for each thread.
 unsigned result_bytes();

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "conformance/driver.hpp"
+#include "fuzz/ptx/model/writer.hpp"
 
 namespace ptx_fuzz {
 namespace {
@@ -64,28 +65,32 @@ CUdeviceptr memory_of(std::size_t bytes) {
   return memory;
 }
 
-std::vector<std::uint8_t> run(const Program& program, const std::string& ptx) {
+std::vector<std::uint8_t> run(const Launch& launch) {
   use_device();
-  const Module module(ptx);
-  CUdeviceptr memory = memory_of(program.memory.size());
-  expect(CU(cuMemcpyHtoD)(memory, program.memory.data(), program.memory.size()), "cuMemcpyHtoD");
-  std::array<std::uint32_t, 3> numbers = program.parameters;
+  const Module module(launch.ptx);
+  CUdeviceptr memory = memory_of(launch.memory.size());
+  expect(CU(cuMemcpyHtoD)(memory, launch.memory.data(), launch.memory.size()), "cuMemcpyHtoD");
+  std::array<std::uint32_t, 3> numbers = launch.parameters;
   void* parameters[] = {&memory, &numbers[0], &numbers[1], &numbers[2]};
-  expect(CU(cuLaunchKernel)(module.kernel(), program.blocks, 1, 1, program.block.x, program.block.y, program.block.z, 0,
+  expect(CU(cuLaunchKernel)(module.kernel(), launch.blocks, 1, 1, launch.block.x, launch.block.y, launch.block.z, 0,
                             nullptr, parameters, nullptr),
          "cuLaunchKernel");
   expect(CU(cuCtxSynchronize)(), "cuCtxSynchronize");
-  std::vector<std::uint8_t> after(program.memory.size());
+  std::vector<std::uint8_t> after(launch.memory.size());
   expect(CU(cuMemcpyDtoH)(after.data(), memory, after.size()), "cuMemcpyDtoH");
   return after;
 }
 
 }  // namespace
 
-DeviceRun run_on_device(const Program& program, const std::string& ptx) {
+Launch make_launch(const Program& program) {
+  return {program.block, program.blocks, program.parameters, program.memory, write_ptx(program)};
+}
+
+DeviceRun run_on_device(const Launch& launch) {
   DeviceRun result;
   try {
-    result.memory = run(program, ptx);
+    result.memory = run(launch);
   } catch (const DriverFailure& failure) {
     result.error = failure.what();
   }

@@ -19,7 +19,7 @@ with an interpreter. Ends with status 1 if one differs, fails, crashes or hangs,
   --kept FILE        first those that the file lists: a seed in a line, and what it showed
   --fresh            seeds that nobody has tried, for as long as --seconds says
   --seconds S        stop after so long
-  --width W,...      of softgpu's gangs: 1, 8, 16, 32, auto, one after the other, or all; default: as SOFTGPU_WIDTH says
+  --width W,...      of softgpu's gangs: 1, 8, 16, 32, auto, some of them, or all; default: as SOFTGPU_WIDTH says
   --jobs J           processes at a time; default 1
   --limit S          most seconds for one program; default 60
   --features F,...   only programs with these: loops, gotos, memory, floats, atomics, barriers, pieces, warps, exits, calls,

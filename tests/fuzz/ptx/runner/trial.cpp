@@ -3,11 +3,9 @@
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "fuzz/ptx/generator/generator.hpp"
-#include "fuzz/ptx/interpreter/interpreter.hpp"
-#include "fuzz/ptx/model/writer.hpp"
-#include "fuzz/ptx/runner/device.hpp"
 
 namespace ptx_fuzz {
 namespace {
@@ -58,12 +56,22 @@ std::set<unsigned> parse_numbers(const std::string& text) {
   return numbers;
 }
 
-Program defined_program(std::uint64_t seed, const Features& allowed) {
+Trial make_trial(Program program) {
+  Outcome expected = interpret(program);
+  Launch launch = make_launch(program);
+  return {std::move(program), std::move(expected), std::move(launch)};
+}
+
+Trial defined_trial(std::uint64_t seed, const Features& allowed) {
   std::string why;
   for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
     Program program = generate(seed, attempt, allowed);
-    why = interpret(program).undefined;
-    if (why.empty()) return program;
+    Outcome expected = interpret(program);
+    if (expected.undefined.empty()) {
+      Launch launch = make_launch(program);
+      return {std::move(program), std::move(expected), std::move(launch)};
+    }
+    why = std::move(expected.undefined);
   }
   throw std::runtime_error("seed " + std::to_string(seed) + " gives no program with one result: " + why);
 }
@@ -89,13 +97,10 @@ const char* name_of(Verdict::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Verdict try_program(const Program& program) {
-  const Outcome expected = interpret(program);
-  if (!expected.undefined.empty()) return {Verdict::Kind::undefined, expected.undefined};
-  const DeviceRun got = run_on_device(program, write_ptx(program));
+Verdict judge(const Trial& trial, const DeviceRun& got) {
   if (!got.error.empty()) return {Verdict::Kind::failed, got.error};
-  if (got.memory != expected.memory) return {Verdict::Kind::differs, describe_difference(expected.memory, got.memory)};
-  return {};
+  if (got.memory == trial.expected.memory) return {};
+  return {Verdict::Kind::differs, describe_difference(trial.expected.memory, got.memory)};
 }
 
 }  // namespace ptx_fuzz

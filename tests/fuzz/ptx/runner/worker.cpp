@@ -13,26 +13,62 @@
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace ptx_fuzz {
 namespace {
 
-// An answer is a header of this size, the kind and the text's length, and the text.
+// An answer is a header of this size, whether the program ran and the number of bytes, and those: memory, or an error.
 constexpr std::size_t kHeader = 16;
 
-void answer(const Verdict& verdict) {
+void answer(const DeviceRun& run) {
+  const bool ran = run.error.empty();
   char header[kHeader + 1];
-  std::snprintf(header, sizeof header, "%1d %13zu\n", static_cast<int>(verdict.kind), verdict.text.size());
+  std::snprintf(header, sizeof header, "%1d %13zu\n", ran ? 1 : 0, ran ? run.memory.size() : run.error.size());
   std::cout.write(header, kHeader);
-  std::cout << verdict.text << std::flush;
+  if (ran)
+    std::cout.write(reinterpret_cast<const char*>(run.memory.data()), static_cast<std::streamsize>(run.memory.size()));
+  else
+    std::cout << run.error;
+  std::cout << std::flush;
 }
 
-std::vector<std::string> environment_for(const std::string& width) {
+// A question is a line of numbers, the sizes of memory and text last, and those.
+std::string write_question(const Launch& launch) {
+  std::ostringstream out;
+  out << launch.blocks << " " << launch.block.x << " " << launch.block.y << " " << launch.block.z;
+  for (const std::uint32_t number : launch.parameters) out << " " << number;
+  out << " " << launch.memory.size() << " " << launch.ptx.size() << "\n";
+  out.write(reinterpret_cast<const char*>(launch.memory.data()), static_cast<std::streamsize>(launch.memory.size()));
+  out << launch.ptx;
+  return out.str();
+}
+
+bool read_question(std::istream& in, Launch& launch) {
+  std::size_t memory = 0, text = 0;
+  in >> launch.blocks >> launch.block.x >> launch.block.y >> launch.block.z;
+  for (std::uint32_t& number : launch.parameters) in >> number;
+  in >> memory >> text;
+  in.get();
+  if (!in) return false;
+  launch.memory.resize(memory);
+  launch.ptx.resize(text);
+  in.read(reinterpret_cast<char*>(launch.memory.data()), static_cast<std::streamsize>(memory));
+  in.read(launch.ptx.data(), static_cast<std::streamsize>(text));
+  return static_cast<bool>(in);
+}
+
+std::vector<std::string> environment_for(const std::string& width, const std::string& cache) {
+  // Programs are new, and the processes share the cores among them.
+  std::vector<std::pair<std::string, std::string>> settings = {{"SOFTGPU_WORKERS", "1"}};
+  if (cache.empty())
+    settings.emplace_back("SOFTGPU_CACHE_SIZE", "0");
+  else
+    settings.insert(settings.end(), {{"SOFTGPU_CACHE_SIZE", "8M"}, {"SOFTGPU_CACHE_DIR", cache}});
   std::vector<std::string> variables;
-  // Kernels are compiled each time, and the processes share the cores among them.
-  for (const auto& [name, value] : {std::pair("SOFTGPU_CACHE_SIZE", "0"), std::pair("SOFTGPU_WORKERS", "1")})
-    if (std::getenv(name) == nullptr) variables.push_back(std::string(name) + "=" + value);
+  for (const auto& [name, value] : settings)
+    if (std::getenv(name.c_str()) == nullptr) variables.push_back(name + "=" + value);
   if (!width.empty()) variables.push_back("SOFTGPU_WIDTH=" + width);
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (width.empty() || std::strncmp(*variable, "SOFTGPU_WIDTH=", 14) != 0) variables.emplace_back(*variable);
@@ -48,23 +84,22 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-int work(const Features& allowed) {
-  std::uint64_t known_seed = 0;
-  Program known;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream in(line);
-    Choice choice;
-    std::string numbers;
-    in >> choice.seed >> numbers;
-    if (known.functions.empty() || known_seed != choice.seed)
-      known = defined_program(known_seed = choice.seed, allowed);
-    const Verdict verdict = try_program(without(known, parse_numbers(numbers)));
-    answer(verdict);
+int work() {
+  for (Launch launch; read_question(std::cin, launch);) {
+    const DeviceRun run = run_on_device(launch);
+    answer(run);
     // The context may be unusable after an error.
-    if (verdict.kind == Verdict::Kind::failed) return 0;
+    if (!run.error.empty()) return 0;
   }
   return 0;
 }
+
+Worker::Worker(Worker&& other) noexcept
+    : width_(std::move(other.width_)),
+      cache_(std::move(other.cache_)),
+      process_(std::exchange(other.process_, -1)),
+      to_(other.to_),
+      from_(other.from_) {}
 
 void Worker::start() {
   if (process_ >= 0) return;
@@ -78,8 +113,7 @@ void Worker::start() {
   posix_spawn_file_actions_adddup2(&actions, input[0], 0);
   posix_spawn_file_actions_adddup2(&actions, output[1], 1);
   std::vector<std::string> arguments = {"ptx_fuzz", "--worker"};
-  if (!features_.empty()) arguments.insert(arguments.end(), {"--features", features_});
-  std::vector<std::string> environment = environment_for(width_);
+  std::vector<std::string> environment = environment_for(width_, cache_);
   const int error = posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, pointers(arguments).data(),
                                 pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
@@ -107,8 +141,14 @@ std::string Worker::end_of_process() {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-bool Worker::send(const std::string& line) {
-  return write(to_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+bool Worker::send(const Launch& launch) {
+  const std::string question = write_question(launch);
+  for (std::size_t sent = 0; sent < question.size();) {
+    const ssize_t more = write(to_, question.data() + sent, question.size() - sent);
+    if (more <= 0) return false;
+    sent += static_cast<std::size_t>(more);
+  }
+  return true;
 }
 
 bool Worker::receive(std::size_t bytes, std::chrono::steady_clock::time_point deadline, bool& in_time,
@@ -128,22 +168,27 @@ bool Worker::receive(std::size_t bytes, std::chrono::steady_clock::time_point de
   return true;
 }
 
-Verdict Worker::run(const Choice& choice, std::chrono::milliseconds limit) {
+Verdict Worker::run(const Trial& trial, std::chrono::milliseconds limit) {
+  if (!trial.expected.undefined.empty()) return {Verdict::Kind::undefined, trial.expected.undefined};
   start();
   const auto deadline = std::chrono::steady_clock::now() + limit;
   bool in_time = true;
-  std::string header, text;
-  const bool answered = send(std::to_string(choice.seed) + " " + write_numbers(choice.without) + "\n") &&
-                        receive(kHeader, deadline, in_time, header) &&
-                        receive(std::strtoul(header.c_str() + 1, nullptr, 10), deadline, in_time, text);
+  std::string header, bytes;
+  const bool answered = send(trial.launch) && receive(kHeader, deadline, in_time, header) &&
+                        receive(std::strtoul(header.c_str() + 1, nullptr, 10), deadline, in_time, bytes);
   if (!answered && !in_time) {
     stop();
     return {Verdict::Kind::hangs, "no answer after " + std::to_string(limit.count()) + " ms\n"};
   }
   if (!answered) return {Verdict::Kind::crashed, end_of_process() + "\n"};
-  const auto kind = static_cast<Verdict::Kind>(header[0] - '0');
-  if (kind == Verdict::Kind::failed) stop();
-  return {kind, text};
+  DeviceRun got;
+  if (header[0] == '1')
+    got.memory.assign(bytes.begin(), bytes.end());
+  else
+    got.error = bytes;
+  const Verdict verdict = judge(trial, got);
+  if (verdict.kind == Verdict::Kind::failed) stop();
+  return verdict;
 }
 
 }  // namespace ptx_fuzz
