@@ -9,7 +9,7 @@ namespace {
 // waiting host thread to come back.
 constexpr std::chrono::microseconds kChunkTime{10};
 // Spinning: see Backoff.
-constexpr std::chrono::microseconds kSlice{50};
+constexpr std::chrono::microseconds kSliceOfAWaitingBlock{50};
 constexpr std::chrono::microseconds kLongestRest{200};
 
 std::uint64_t volume(const abi::Dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
@@ -27,7 +27,7 @@ void Backoff::progress(Clock::time_point now) {
 
 void Backoff::no_progress(Clock::time_point now) {
   if (last_progress_ == Clock::time_point{}) return progress(now);
-  if (now - slice_start_ < kSlice) return;
+  if (now - slice_start_ < kSliceOfAWaitingBlock) return;
   resume_at_ = now + std::min<Clock::duration>((now - last_progress_) / 16, kLongestRest);
   slice_start_ = resume_at_;
 }

@@ -32,8 +32,6 @@ std::size_t footprint(std::size_t bytes) { return round_up(bytes, kPageBytes) + 
 
 std::uint64_t number(const std::byte* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes; }
-
 }  // namespace
 
 // A quarter of the table at most: each takes two entries.

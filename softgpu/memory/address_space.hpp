@@ -31,6 +31,9 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// What is large lies where the system can give it huge pages.
+constexpr std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes; }
+
 // No address range, no room in the device's memory, or no memory in the machine.
 struct OutOfMemory : std::bad_alloc {
   const char* what() const noexcept override { return "out of device memory"; }

@@ -10,8 +10,6 @@ constexpr std::uint64_t kSlots = kTableBytes / sizeof(ExportRecord);
 
 std::uint64_t position(std::uint64_t slot) { return slot * sizeof(ExportRecord); }
 
-std::size_t alignment_for(std::size_t bytes) { return bytes >= kHugePageBytes ? kHugePageBytes : kPageBytes; }
-
 // At addresses of its own.
 std::byte* map_part(AddressSpace& space, const SharedFile& file, std::uint64_t offset, std::size_t bytes) {
   std::byte* base = space.claim(bytes);

@@ -9,8 +9,6 @@ namespace {
 constexpr std::uint64_t kLargestParameterBlock = 32764;  // of a kernel
 constexpr std::uint64_t kLargestParameter = std::uint64_t{1} << 20;
 
-std::uint32_t bytes_of(Type type) { return (bits(type) + 7) / 8; }
-
 }  // namespace
 
 // .entry name (parameters) directives { body }

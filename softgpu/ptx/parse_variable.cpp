@@ -9,8 +9,6 @@ constexpr std::uint64_t kLargestVariable = std::uint64_t{1} << 40;
 constexpr std::uint64_t kLargestConstant = 65536;
 constexpr std::uint64_t kMostRegisters = 1'000'000;
 
-std::uint32_t bytes_of(Type type) { return (bits(type) + 7) / 8; }
-
 }  // namespace
 
 void Parser::parse_variables(Linkage linkage) {

@@ -79,6 +79,7 @@ constexpr unsigned bits(Type type) {
   }
   return 0;
 }
+constexpr unsigned bytes_of(Type type) { return (bits(type) + 7) / 8; }
 constexpr bool is_signed(Type type) {
   return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
 }

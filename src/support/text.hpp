@@ -15,6 +15,12 @@ std::string text(const Parts&... parts) {
   return std::move(out).str();
 }
 
+/// Without the zero at its end that C libraries count.
+inline std::string without_zero(std::string text) {
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
 /// "a, b and c" style is hard to cut and paste: the items are separated by commas only.
 template <typename Range>
 std::string join(const Range& items, std::string_view separator = ", ") {

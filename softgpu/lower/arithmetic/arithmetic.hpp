@@ -5,6 +5,8 @@
 
 namespace softgpu::lower {
 
+inline bool is_signed(const ptx::Instruction& i) { return ptx::is_signed(element_of(i.types[0])); }
+
 // integer.cpp: those of add … max also take floats, and hand them on to float.cpp
 SOFTGPU_HANDLER(lower_add)
 SOFTGPU_HANDLER(lower_sub)

@@ -8,8 +8,6 @@ namespace {
 using llvm::Value;
 using ptx::Instruction;
 
-bool is_signed(const Instruction& i) { return ptx::is_signed(i.types[0]); }
-
 struct Division {
   Value *dividend, *divisor, *by_zero;
 };

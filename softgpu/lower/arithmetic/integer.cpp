@@ -13,8 +13,6 @@ using ptx::Type;
 
 bool computes_floats(const Instruction& i) { return ptx::is_float(element_of(i.types[0])); }
 
-bool is_signed(const Instruction& i) { return ptx::is_signed(element_of(i.types[0])); }
-
 // The product in twice the width.
 Value* wide_product(FunctionLowering& f, Value* a, Value* b, bool sign) {
   const unsigned width = 2 * a->getType()->getIntegerBitWidth();

@@ -15,8 +15,6 @@ using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Type;
 
-Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
-
 // ---- integer to integer
 
 // Clamps in the source's own type to what both types hold; bounds that the source can't pass are left out.

@@ -11,8 +11,6 @@ using ptx::Instruction;
 using ptx::Modifier;
 using ptx::Type;
 
-Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
-
 Value* rounded_sum(FunctionLowering& f, const Instruction& i, Value* a, Value* b) {
   const Rounding rounding = rounding_of(i);
   if (rounding == Rounding::nearest) return f.ir.CreateFAdd(a, b);

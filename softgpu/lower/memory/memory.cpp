@@ -12,11 +12,6 @@ using ptx::Modifier;
 using ptx::Operand;
 using ptx::Space;
 
-llvm::ArrayRef<Operand> elements_of(const Operand& operand) {
-  if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
-  return operand;
-}
-
 // A kernel's own parameters do not change. The .param variables of a body, and what a device function is given, do.
 bool is_kernel_parameter(const FunctionLowering& f, const ptx::Address& address) {
   const auto* symbol = std::get_if<ptx::Symbol>(&address.base);

@@ -5,6 +5,12 @@
 
 namespace softgpu::lower {
 
+// A vector's elements; what is none is its own.
+inline llvm::ArrayRef<ptx::Operand> elements_of(const ptx::Operand& operand) {
+  if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
+  return operand;
+}
+
 // move.cpp
 SOFTGPU_HANDLER(lower_mov)
 SOFTGPU_HANDLER(lower_cvta)

@@ -63,11 +63,6 @@ const Meaning& meaning(const Word<Meaning> (&words)[N], const Instruction& i) {
 
 Value* number(FunctionLowering& f, auto value) { return f.ir.getInt32(static_cast<std::uint32_t>(value)); }
 
-llvm::ArrayRef<Operand> elements_of(const Operand& operand) {
-  if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
-  return operand;
-}
-
 using Arguments = llvm::SmallVector<Value*, 16>;
 
 // x, y and z; those that are not there are zero.

@@ -10,8 +10,6 @@ using llvm::Value;
 
 namespace {
 
-Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
-
 Value* fused(Builder& ir, Value* a, Value* b, Value* c) {
   return ir.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
 }

@@ -7,8 +7,6 @@ using ptx::Type;
 
 namespace {
 
-Value* number(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
-
 Value* bfloat_to_float(Builder& ir, Value* bits) {
   return ir.CreateBitCast(ir.CreateShl(ir.CreateZExt(bits, ir.getInt32Ty()), 16), ir.getFloatTy());
 }

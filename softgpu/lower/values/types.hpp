@@ -18,6 +18,9 @@ llvm::Type* llvm_type(llvm::LLVMContext&, ptx::Type);
 llvm::Value* to_bits(Builder&, llvm::Value*);
 llvm::Value* from_bits(Builder&, llvm::Value* bits, llvm::Type*);
 
+// A constant of the type of another value.
+inline llvm::Value* number(llvm::Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+
 // An integer (or the bits of a float) made `bits` wide.
 llvm::Value* resize(Builder&, llvm::Value*, unsigned bits, bool sign_extend);
 

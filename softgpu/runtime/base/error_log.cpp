@@ -21,7 +21,7 @@ std::FILE* open_log(const char* file) {
 }
 
 // A message is a line, or some of them; what is too long keeps its beginning, which says what it is about.
-std::string_view trimmed(std::string_view message) {
+std::string_view without_line_ends(std::string_view message) {
   message = message.substr(0, kLongestMessage);
   while (message.ends_with('\n')) message.remove_suffix(1);
   return message;
@@ -66,7 +66,7 @@ void ErrorLog::add(CUlogLevel level, std::string_view text) {
   const Message message{.when = std::chrono::system_clock::now(),
                         .thread = static_cast<int>(gettid()),
                         .level = level,
-                        .text = std::string(trimmed(text))};
+                        .text = std::string(without_line_ends(text))};
   keep(message);
   tell(message);
 }

@@ -16,8 +16,8 @@ using driver::Api;
 using support::text;
 
 // In the order of Target.
-constexpr CUjitInputType input_types[] = {CU_JIT_INPUT_PTX,       CU_JIT_INPUT_CUBIN,  CU_JIT_INPUT_NVVM,
-                                          CU_JIT_INPUT_FATBINARY, CU_JIT_INPUT_OBJECT, CU_JIT_INPUT_LIBRARY};
+constexpr CUjitInputType driver_input_types[] = {CU_JIT_INPUT_PTX,       CU_JIT_INPUT_CUBIN,  CU_JIT_INPUT_NVVM,
+                                                 CU_JIT_INPUT_FATBINARY, CU_JIT_INPUT_OBJECT, CU_JIT_INPUT_LIBRARY};
 
 /// Where the driver writes what it has to say, until the link is destroyed.
 class LogBuffer {
@@ -68,7 +68,7 @@ class DriverLinkState final : public LinkState {
       return add({.type = Target::fatbin, .name = code.name, .bytes = std::move(fatbin)});
     }
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
-    call<&Api::cuLinkAddData>(&code, state_, input_types[static_cast<int>(code.type)],
+    call<&Api::cuLinkAddData>(&code, state_, driver_input_types[static_cast<int>(code.type)],
                               const_cast<char*>(code.bytes.c_str()), size, code.name.c_str(), 0u, nullptr, nullptr);
   }
 

@@ -6,18 +6,13 @@
 namespace cuprum::core {
 namespace {
 
-using nvjitlink::Api;
 using nvjitlink::InputType;
 using support::text;
+using support::without_zero;
 
 // In the order of Target.
-constexpr InputType input_types[] = {InputType::ptx,    InputType::cubin,  InputType::ltoir,
-                                     InputType::fatbin, InputType::object, InputType::library};
-
-std::string without_zero(std::string text) {
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
-}
+constexpr InputType nvjitlink_input_types[] = {InputType::ptx,    InputType::cubin,  InputType::ltoir,
+                                               InputType::fatbin, InputType::object, InputType::library};
 
 /// A failed nvJitLinkCreate may leave one, too: it has the log.
 struct OwnedHandle {
@@ -37,29 +32,31 @@ class NvjitlinkState final : public LinkState {
       : name_(options.name), arguments_(options.as_arguments(CompilerBackendType::nvjitlink)) {
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments_) pointers.push_back(argument.c_str());
-    call<&Api::nvJitLinkCreate>(nullptr, &handle_.value, static_cast<std::uint32_t>(pointers.size()), pointers.data());
+    call<&nvjitlink::Api::nvJitLinkCreate>(nullptr, &handle_.value, static_cast<std::uint32_t>(pointers.size()),
+                                           pointers.data());
   }
 
   // nvJitLink wants PTX with the zero at its end.
   void add(const detail::Code& code) override {
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
-    call<&Api::nvJitLinkAddData>(&code, handle_.value, input_types[static_cast<int>(code.type)], code.bytes.c_str(),
-                                 size, code.name.c_str());
+    call<&nvjitlink::Api::nvJitLinkAddData>(&code, handle_.value, nvjitlink_input_types[static_cast<int>(code.type)],
+                                            code.bytes.c_str(), size, code.name.c_str());
   }
 
   Linked complete(Target target) override {
-    call<&Api::nvJitLinkComplete>(nullptr, handle_.value);
+    call<&nvjitlink::Api::nvJitLinkComplete>(nullptr, handle_.value);
     if (target == Target::ptx) {
-      return {target, without_zero(fetch<&Api::nvJitLinkGetLinkedPtxSize, &Api::nvJitLinkGetLinkedPtx>())};
+      return {target, without_zero(
+                          fetch<&nvjitlink::Api::nvJitLinkGetLinkedPtxSize, &nvjitlink::Api::nvJitLinkGetLinkedPtx>())};
     }
-    return {target, fetch<&Api::nvJitLinkGetLinkedCubinSize, &Api::nvJitLinkGetLinkedCubin>()};
+    return {target, fetch<&nvjitlink::Api::nvJitLinkGetLinkedCubinSize, &nvjitlink::Api::nvJitLinkGetLinkedCubin>()};
   }
 
   std::string info_log() const override {
-    return without_zero(fetch<&Api::nvJitLinkGetInfoLogSize, &Api::nvJitLinkGetInfoLog>());
+    return without_zero(fetch<&nvjitlink::Api::nvJitLinkGetInfoLogSize, &nvjitlink::Api::nvJitLinkGetInfoLog>());
   }
   std::string error_log() const override {
-    return without_zero(fetch<&Api::nvJitLinkGetErrorLogSize, &Api::nvJitLinkGetErrorLog>());
+    return without_zero(fetch<&nvjitlink::Api::nvJitLinkGetErrorLogSize, &nvjitlink::Api::nvJitLinkGetErrorLog>());
   }
   void* handle() const override { return handle_.value; }
 

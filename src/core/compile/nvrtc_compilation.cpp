@@ -9,9 +9,8 @@
 namespace cuprum::core {
 namespace {
 
-using nvrtc::Api;
-using nvrtc::Result;
 using support::text;
+using support::without_zero;
 
 template <auto GetSize, auto GetBytes>
 std::string fetch(nvrtc::Program program) {
@@ -20,12 +19,6 @@ std::string fetch(nvrtc::Program program) {
   std::string bytes(size, '\0');
   if (size != 0) nvrtc::call<GetBytes>(program, bytes.data());
   return bytes;
-}
-
-// NVRTC counts the zero at the end of a text; std::string has its own.
-std::string without_zero(std::string text) {
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
 }
 
 // What the compiler can't know about its own complaint.
@@ -48,9 +41,9 @@ std::string hint(const std::string& log, const std::vector<std::string>& argumen
 
 std::vector<int> supported_architectures() {
   int count = 0;
-  nvrtc::call<&Api::nvrtcGetNumSupportedArchs>(&count);
+  nvrtc::call<&nvrtc::Api::nvrtcGetNumSupportedArchs>(&count);
   std::vector<int> architectures(static_cast<std::size_t>(count));
-  nvrtc::call<&Api::nvrtcGetSupportedArchs>(architectures.data());
+  nvrtc::call<&nvrtc::Api::nvrtcGetSupportedArchs>(architectures.data());
   return architectures;
 }
 
@@ -66,22 +59,22 @@ std::string default_architecture() {
 }
 
 NvrtcCompilation::NvrtcCompilation(const detail::ProgramResource& program) : source_(program) {
-  nvrtc::call<&Api::nvrtcCreateProgram>(&program_, source_.source.c_str(), source_.options.name.c_str(), 0, nullptr,
-                                        nullptr);
+  nvrtc::call<&nvrtc::Api::nvrtcCreateProgram>(&program_, source_.source.c_str(), source_.options.name.c_str(), 0,
+                                               nullptr, nullptr);
 }
 
 NvrtcCompilation::~NvrtcCompilation() { nvrtc::api().nvrtcDestroyProgram(&program_); }
 
 void NvrtcCompilation::add_name(const std::string& expression) {
-  nvrtc::call<&Api::nvrtcAddNameExpression>(program_, expression.c_str());
+  nvrtc::call<&nvrtc::Api::nvrtcAddNameExpression>(program_, expression.c_str());
 }
 
 void NvrtcCompilation::run(const std::vector<std::string>& arguments) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  const Result result =
-      nvrtc::try_call<&Api::nvrtcCompileProgram>(program_, static_cast<int>(pointers.size()), pointers.data());
-  if (result == Result::success) return;
+  const nvrtc::Result result =
+      nvrtc::try_call<&nvrtc::Api::nvrtcCompileProgram>(program_, static_cast<int>(pointers.size()), pointers.data());
+  if (result == nvrtc::Result::success) return;
   const std::string& name = source_.options.name;
   const std::string printed = log();
   throw CompileError(
@@ -94,35 +87,39 @@ void NvrtcCompilation::run(const std::vector<std::string>& arguments) {
 
 std::string NvrtcCompilation::lowered_name(const std::string& expression) const {
   const char* name = nullptr;
-  const Result result = nvrtc::try_call<&Api::nvrtcGetLoweredName>(program_, expression.c_str(), &name);
-  if (result == Result::success) return name;
+  const nvrtc::Result result = nvrtc::try_call<&nvrtc::Api::nvrtcGetLoweredName>(program_, expression.c_str(), &name);
+  if (result == nvrtc::Result::success) return name;
   throw CompileError({.summary = text("'", expression, "' is not a name of a kernel or variable in '",
                                       source_.options.name, "' (", nvrtc::api().nvrtcGetErrorString(result), ")"),
                       .log = log()});
 }
 
 std::string NvrtcCompilation::log() const {
-  return without_zero(fetch<&Api::nvrtcGetProgramLogSize, &Api::nvrtcGetProgramLog>(program_));
+  return without_zero(fetch<&nvrtc::Api::nvrtcGetProgramLogSize, &nvrtc::Api::nvrtcGetProgramLog>(program_));
 }
 
 std::string NvrtcCompilation::ptx() const {
-  return without_zero(fetch<&Api::nvrtcGetPTXSize, &Api::nvrtcGetPTX>(program_));
+  return without_zero(fetch<&nvrtc::Api::nvrtcGetPTXSize, &nvrtc::Api::nvrtcGetPTX>(program_));
 }
 
-std::string NvrtcCompilation::cubin() const { return fetch<&Api::nvrtcGetCUBINSize, &Api::nvrtcGetCUBIN>(program_); }
+std::string NvrtcCompilation::cubin() const {
+  return fetch<&nvrtc::Api::nvrtcGetCUBINSize, &nvrtc::Api::nvrtcGetCUBIN>(program_);
+}
 
-std::string NvrtcCompilation::ltoir() const { return fetch<&Api::nvrtcGetLTOIRSize, &Api::nvrtcGetLTOIR>(program_); }
+std::string NvrtcCompilation::ltoir() const {
+  return fetch<&nvrtc::Api::nvrtcGetLTOIRSize, &nvrtc::Api::nvrtcGetLTOIR>(program_);
+}
 
 std::optional<PCHStatusType> NvrtcCompilation::pch_status() const {
-  switch (nvrtc::try_call<&Api::nvrtcGetPCHCreateStatus>(program_)) {
-    case Result::success: return PCHStatusType::created;
-    case Result::no_pch_create_attempted: return PCHStatusType::not_attempted;
-    case Result::pch_create_heap_exhausted: break;
+  switch (nvrtc::try_call<&nvrtc::Api::nvrtcGetPCHCreateStatus>(program_)) {
+    case nvrtc::Result::success: return PCHStatusType::created;
+    case nvrtc::Result::no_pch_create_attempted: return PCHStatusType::not_attempted;
+    case nvrtc::Result::pch_create_heap_exhausted: break;
     default: return PCHStatusType::failed;
   }
   std::size_t needed = 0;
-  nvrtc::call<&Api::nvrtcGetPCHHeapSizeRequired>(program_, &needed);
-  nvrtc::call<&Api::nvrtcSetPCHHeapSize>(needed);
+  nvrtc::call<&nvrtc::Api::nvrtcGetPCHHeapSizeRequired>(program_, &needed);
+  nvrtc::call<&nvrtc::Api::nvrtcSetPCHHeapSize>(needed);
   return std::nullopt;
 }
 

@@ -10,9 +10,8 @@
 namespace cuprum::core {
 namespace {
 
-using nvvm::Api;
-using nvvm::Result;
 using support::text;
+using support::without_zero;
 
 template <auto GetSize, auto GetBytes>
 std::string fetch(nvvm::Program program) {
@@ -23,15 +22,10 @@ std::string fetch(nvvm::Program program) {
   return bytes;
 }
 
-std::string without_zero(std::string text) {
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
-}
-
 class Compilation {
  public:
   explicit Compilation(const detail::ProgramResource& source) : source_(source) {
-    nvvm::call<&Api::nvvmCreateProgram>(&program_);
+    nvvm::call<&nvvm::Api::nvvmCreateProgram>(&program_);
   }
   ~Compilation() { nvvm::api().nvvmDestroyProgram(&program_); }
   Compilation(const Compilation&) = delete;
@@ -45,34 +39,39 @@ class Compilation {
   }
 
   void add(const std::string& module, const std::string& name) {
-    check(nvvm::try_call<&Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(), name.c_str()), name, {});
+    check(nvvm::try_call<&nvvm::Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(), name.c_str()),
+          name, {});
   }
 
   /// Only what the other modules use of it is compiled.
   void add_libdevice() {
     const std::string path = pathfinder::locate(pathfinder::Kind::bitcode_lib, "device").path;
     const std::string bitcode = support::read_file(path);
-    nvvm::call<&Api::nvvmLazyAddModuleToProgram>(program_, bitcode.data(), bitcode.size(), "libdevice");
+    nvvm::call<&nvvm::Api::nvvmLazyAddModuleToProgram>(program_, bitcode.data(), bitcode.size(), "libdevice");
   }
 
   void run(const std::vector<std::string>& arguments) {
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
     const int count = static_cast<int>(pointers.size());
-    check(nvvm::try_call<&Api::nvvmVerifyProgram>(program_, count, pointers.data()), source_.options.name, arguments);
+    check(nvvm::try_call<&nvvm::Api::nvvmVerifyProgram>(program_, count, pointers.data()), source_.options.name,
+          arguments);
     if (source_.options.use_libdevice.value_or(false)) add_libdevice();
-    check(nvvm::try_call<&Api::nvvmCompileProgram>(program_, count, pointers.data()), source_.options.name, arguments);
+    check(nvvm::try_call<&nvvm::Api::nvvmCompileProgram>(program_, count, pointers.data()), source_.options.name,
+          arguments);
   }
 
   std::string log() const {
-    return without_zero(fetch<&Api::nvvmGetProgramLogSize, &Api::nvvmGetProgramLog>(program_));
+    return without_zero(fetch<&nvvm::Api::nvvmGetProgramLogSize, &nvvm::Api::nvvmGetProgramLog>(program_));
   }
 
-  std::string code() const { return fetch<&Api::nvvmGetCompiledResultSize, &Api::nvvmGetCompiledResult>(program_); }
+  std::string code() const {
+    return fetch<&nvvm::Api::nvvmGetCompiledResultSize, &nvvm::Api::nvvmGetCompiledResult>(program_);
+  }
 
  private:
-  void check(Result result, const std::string& module, const std::vector<std::string>& arguments) const {
-    if (result == Result::success) return;
+  void check(nvvm::Result result, const std::string& module, const std::vector<std::string>& arguments) const {
+    if (result == nvvm::Result::success) return;
     const std::string printed = log();
     throw CompileError(
         {.summary = text("libNVVM could not compile '", module, "' (", nvvm::api().nvvmGetErrorString(result),
@@ -82,13 +81,13 @@ class Compilation {
          .options = arguments});
   }
 
-  static std::string hint(Result result) {
-    if (result != Result::ir_version_mismatch) return {};
+  static std::string hint(nvvm::Result result) {
+    if (result != nvvm::Result::ir_version_mismatch) return {};
     int major = 0;
     int minor = 0;
     int debug_major = 0;
     int debug_minor = 0;
-    nvvm::call<&Api::nvvmIRVersion>(&major, &minor, &debug_major, &debug_minor);
+    nvvm::call<&nvvm::Api::nvvmIRVersion>(&major, &minor, &debug_major, &debug_minor);
     return text("\nthis libNVVM, ", nvvm::info().path, ", takes NVVM IR of version ", major, '.', minor,
                 " with debug metadata of version ", debug_major, '.', debug_minor,
                 ": the IR says its version in !nvvmir.version");
