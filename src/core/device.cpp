@@ -22,15 +22,16 @@ using support::text;
 namespace {
 
 int current_or_first() {
-  const core::Context* context = core::current_context();
+  const core::ContextRecord* context = core::current_context();
   return context ? context->device : 0;
 }
 
 // Returns what was current. `owner` is kept for as long as the thread has the context from us.
-std::optional<Context> make_current(const core::Context& context, std::shared_ptr<detail::ContextResource> owner) {
+std::optional<Context> make_current(const core::ContextRecord& context,
+                                    std::shared_ptr<detail::ContextResource> owner) {
   static thread_local std::shared_ptr<detail::ContextResource> kept;
   std::optional<Context> before;
-  if (const core::Context* current = core::current_context()) before = core::context_handle(*current);
+  if (const core::ContextRecord* current = core::current_context()) before = core::context_handle(*current);
   driver::call<&Api::cuCtxSetCurrent>(
       Doing{[&] { return text("making a context of device ", context.device, " current"); }}, context.handle);
   kept = std::move(owner);

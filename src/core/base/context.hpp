@@ -12,8 +12,8 @@ namespace cuprum::core {
 
 /// What the library knows of one CUDA context. Never destroyed, so that references to it are always good and its
 /// address tells contexts apart.
-struct Context {
-  Context(CUcontext the_handle, unsigned long long the_id, int the_device)
+struct ContextRecord {
+  ContextRecord(CUcontext the_handle, unsigned long long the_id, int the_device)
       : handle(the_handle), id(the_id), device(the_device) {}
 
   const CUcontext handle;
@@ -29,35 +29,35 @@ struct Context {
 
 /// The primary context of a device. It is retained at the first call and never released: when the process ends, the
 /// driver does that, and before there is no moment at which it is known to be unused.
-const Context& primary_context(int device);
+const ContextRecord& primary_context(int device);
 
 /// The same; when somebody has reset the primary context, it is retained anew.
-const Context& revived_primary_context(int device);
+const ContextRecord& revived_primary_context(int device);
 
 /// Whether the context is still what it was. Asks the driver.
-bool is_alive(const Context& context) noexcept;
+bool is_alive(const ContextRecord& context) noexcept;
 
-/// The Context of the handle that is current on this thread; null when that context was destroyed. Costs next to
+/// The ContextRecord of the handle that is current on this thread; null when that context was destroyed. Costs next to
 /// nothing when the thread had it the last time, too.
-const Context* known_context(CUcontext current);
+const ContextRecord* known_context(CUcontext current);
 
 /// The one that is current on this thread; null when none is, when it was destroyed, or when no driver is open yet.
-const Context* current_context();
+const ContextRecord* current_context();
 
 /// The one that is current, if it is this device's, else the device's primary context.
-const Context& context_for(int device);
+const ContextRecord& context_for(int device);
 
-/// The Context that stands for any handle of the driver.
-const Context& context_of(CUcontext handle);
+/// The ContextRecord that stands for any handle of the driver.
+const ContextRecord& context_of(CUcontext handle);
 
 /// Makes a context; it does not become current. destroy_context() is its end.
-const Context& create_context(int device, unsigned flags);
-void destroy_context(const Context& context) noexcept;
+const ContextRecord& create_context(int device, unsigned flags);
+void destroy_context(const ContextRecord& context) noexcept;
 
 /// Which context something happens in: a certain one, or, for default streams, the one that is current when it happens.
 class ContextChoice {
  public:
-  ContextChoice(const Context& fixed) noexcept : fixed_(&fixed) {}
+  ContextChoice(const ContextRecord& fixed) noexcept : fixed_(&fixed) {}
 
   /// Whatever is current; device 0's primary context when nothing is.
   static ContextChoice current() noexcept { return ContextChoice(any_device); }
@@ -77,7 +77,7 @@ class ContextChoice {
   }
 
   /// The context. Asks the driver unless it is fixed; where a ContextGuard is needed anyway, ask that.
-  const Context& resolve() const;
+  const ContextRecord& resolve() const;
 
   friend bool operator==(const ContextChoice&, const ContextChoice&) = default;
 
@@ -85,9 +85,9 @@ class ContextChoice {
   friend class ContextGuard;
   static constexpr int any_device = -1;
   explicit ContextChoice(int device) noexcept : device_(device) {}
-  const Context& resolve(CUcontext current) const;
+  const ContextRecord& resolve(CUcontext current) const;
 
-  const Context* fixed_ = nullptr;
+  const ContextRecord* fixed_ = nullptr;
   int device_ = any_device;
 };
 
@@ -106,13 +106,13 @@ class ContextGuard {
   ContextGuard& operator=(const ContextGuard&) = delete;
 
   bool entered() const noexcept { return entered_; }
-  const Context& context() const noexcept { return *context_; }
+  const ContextRecord& context() const noexcept { return *context_; }
   bool changed_context() const noexcept { return pushed_; }  ///< it was not current before
 
  private:
   static void leave() noexcept;
 
-  const Context* context_ = nullptr;
+  const ContextRecord* context_ = nullptr;
   bool entered_ = false;
   bool pushed_ = false;
 };

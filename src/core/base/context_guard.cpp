@@ -11,23 +11,23 @@ using driver::Api;
 using driver::Doing;
 using support::text;
 
-const Context* current_context() {
+const ContextRecord* current_context() {
   if (!driver::usable_api()) return nullptr;
   CUcontext handle = nullptr;
   driver::call<&Api::cuCtxGetCurrent>(&handle);
   return handle ? known_context(handle) : nullptr;
 }
 
-const Context& context_for(int device) { return ContextChoice::current_of(device).resolve(); }
+const ContextRecord& context_for(int device) { return ContextChoice::current_of(device).resolve(); }
 
-const Context& ContextChoice::resolve(CUcontext current) const {
+const ContextRecord& ContextChoice::resolve(CUcontext current) const {
   if (fixed_) return *fixed_;
-  const Context* context = current ? known_context(current) : nullptr;
+  const ContextRecord* context = current ? known_context(current) : nullptr;
   if (context && (device_ == any_device || device_ == context->device)) return *context;
   return primary_context(std::max(device_, 0));
 }
 
-const Context& ContextChoice::resolve() const {
+const ContextRecord& ContextChoice::resolve() const {
   CUcontext current = nullptr;
   if (!fixed_) driver::call<&Api::cuCtxGetCurrent>(&current);
   return resolve(current);
@@ -36,7 +36,7 @@ const Context& ContextChoice::resolve() const {
 namespace {
 
 // One question for both: the driver's numbers are never used again.
-bool is_current_and_alive(const Context& context) noexcept {
+bool is_current_and_alive(const ContextRecord& context) noexcept {
   const driver::Api* table = driver::usable_api();
   unsigned long long id = 0;
   return table && table->cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == context.id;

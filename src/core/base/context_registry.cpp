@@ -52,26 +52,26 @@ std::atomic<unsigned> ended_contexts{0};
 
 class Registry {
  public:
-  const Context& intern(CUcontext handle, unsigned long long id, int device) {
+  const ContextRecord& intern(CUcontext handle, unsigned long long id, int device) {
     std::lock_guard lock(mutex_);
-    std::unique_ptr<Context>& known = contexts_[{handle, id}];
-    if (!known) known = std::make_unique<Context>(handle, id, device);
+    std::unique_ptr<ContextRecord>& known = contexts_[{handle, id}];
+    if (!known) known = std::make_unique<ContextRecord>(handle, id, device);
     return *known;
   }
 
-  const Context& primary(int device) {
+  const ContextRecord& primary(int device) {
     {
       std::lock_guard lock(mutex_);
       if (auto known = primary_.find(device); known != primary_.end()) return *known->second;
     }
     const CUcontext handle = retain_primary(device);
-    const Context& context = intern(handle, id_of(handle), device);
+    const ContextRecord& context = intern(handle, id_of(handle), device);
     context.held = true;
     std::lock_guard lock(mutex_);
     return *primary_.emplace(device, &context).first->second;
   }
 
-  void forget_primary(const Context& context) {
+  void forget_primary(const ContextRecord& context) {
     std::lock_guard lock(mutex_);
     auto known = primary_.find(context.device);
     if (known == primary_.end() || known->second != &context) return;  // another thread was faster
@@ -82,8 +82,8 @@ class Registry {
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<CUcontext, unsigned long long>, std::unique_ptr<Context>> contexts_;
-  std::map<int, const Context*> primary_;
+  std::map<std::pair<CUcontext, unsigned long long>, std::unique_ptr<ContextRecord>> contexts_;
+  std::map<int, const ContextRecord*> primary_;
 };
 
 Registry& registry() {
@@ -94,7 +94,7 @@ Registry& registry() {
 // What a thread found out about the context that was current when it last looked.
 struct LastSeen {
   CUcontext handle = nullptr;
-  const Context* context = nullptr;
+  const ContextRecord* context = nullptr;
   unsigned ended_contexts = 0;
 };
 constinit thread_local LastSeen last_seen;
@@ -103,7 +103,7 @@ constinit thread_local LastSeen last_seen;
 
 // A context that we hold keeps its handle to itself. Somebody else's may have been replaced by another at the same
 // address, so it is asked for its number.
-const Context* known_context(CUcontext current) {
+const ContextRecord* known_context(CUcontext current) {
   LastSeen& last = last_seen;
   const unsigned ended = ended_contexts.load(std::memory_order_acquire);
   const bool as_before = last.handle == current && last.ended_contexts == ended;
@@ -116,7 +116,7 @@ const Context* known_context(CUcontext current) {
   return last.context;
 }
 
-bool is_alive(const Context& context) noexcept {
+bool is_alive(const ContextRecord& context) noexcept {
   const driver::Api* table = driver::usable_api();
   if (!table) return false;
   if (!table->cuCtxGetId.function) return true;  // before CUDA 12
@@ -126,16 +126,16 @@ bool is_alive(const Context& context) noexcept {
   return !is_gone(result);  // one in which a kernel failed exists
 }
 
-const Context& primary_context(int device) { return registry().primary(device); }
+const ContextRecord& primary_context(int device) { return registry().primary(device); }
 
-const Context& revived_primary_context(int device) {
-  const Context& context = registry().primary(device);
+const ContextRecord& revived_primary_context(int device) {
+  const ContextRecord& context = registry().primary(device);
   if (is_alive(context)) return context;
   registry().forget_primary(context);
   return registry().primary(device);
 }
 
-const Context& context_of(CUcontext handle) {
+const ContextRecord& context_of(CUcontext handle) {
   driver::call<&Api::cuCtxPushCurrent>(handle);
   struct Pop {
     ~Pop() {
@@ -146,14 +146,14 @@ const Context& context_of(CUcontext handle) {
   return registry().intern(handle, id_of(handle), device_of_current());
 }
 
-const Context& create_context(int device, unsigned flags) {
+const ContextRecord& create_context(int device, unsigned flags) {
   CUcontext handle = nullptr;
   driver::call<&Api::cuCtxCreate>(Doing{[&] { return text("creating a context on device ", device); }}, &handle,
                                   static_cast<CUctxCreateParams*>(nullptr), flags, device);
   CUcontext popped = nullptr;
   driver::release<&Api::cuCtxPopCurrent>(&popped);  // creating it made it current
   try {
-    const Context& context = registry().intern(handle, id_of(handle), device);
+    const ContextRecord& context = registry().intern(handle, id_of(handle), device);
     context.held = true;
     return context;
   } catch (...) {
@@ -162,7 +162,7 @@ const Context& create_context(int device, unsigned flags) {
   }
 }
 
-void destroy_context(const Context& context) noexcept {
+void destroy_context(const ContextRecord& context) noexcept {
   const bool alive = is_alive(context);
   context.held = false;
   ended_contexts.fetch_add(1, std::memory_order_release);

@@ -10,7 +10,7 @@ namespace cuprum::core {
 /// release, and must not have one: the driver would follow its handle to nowhere. The context is asked only when it is
 /// not one that we hold, or when the release fails.
 template <auto Entry, typename... Arguments>
-void release_in(const Context& context, Arguments... arguments) noexcept {
+void release_in(const ContextRecord& context, Arguments... arguments) noexcept {
   if (!context.held.load(std::memory_order_acquire) && !is_alive(context)) [[unlikely]]
     return;
   const driver::Released released = driver::try_release<Entry>(arguments...);

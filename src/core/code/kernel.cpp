@@ -94,7 +94,7 @@ std::vector<detail::ArgumentSize> KernelResource::sizes_of(
   return sizes;
 }
 
-ResolvedKernel& KernelResource::resolve(const core::Context& context) {
+ResolvedKernel& KernelResource::resolve(const core::ContextRecord& context) {
   std::lock_guard lock(mutex_);
   for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
     if (&entry->context == &context) return *entry;  // another thread was faster
@@ -121,7 +121,7 @@ void KernelResource::set_where_used(int device, CUfunction_attribute attribute, 
   }
 }
 
-ResolvedKernel& KernelResource::put_in_front(const core::Context& context) {
+ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context) {
   ContextGuard guard(context);
   CUfunction function = nullptr;
   driver::call<&Api::cuKernelGetFunction>(
@@ -156,7 +156,7 @@ Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
 Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
   check_handle(handle);
   const std::shared_ptr<detail::ObjectCodeResource>& resource = Access::resource(code);
-  const core::Context& context = core::context_for(Device().device_id());
+  const core::ContextRecord& context = core::context_for(Device().device_id());
   ContextGuard guard(context);
   check_library(handle, resource->library(context), resource->code);
   return Access::make_kernel(resource->kernel(handle, name_of(handle)));

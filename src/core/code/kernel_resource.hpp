@@ -26,7 +26,7 @@ struct PriorityRange {
 /// A kernel in one context: what a launch needs, read once. A launch of a CUfunction is cheaper than one of a CUkernel,
 /// which the driver has to look up in the context each time.
 struct ResolvedKernel {
-  const Context& context;
+  const ContextRecord& context;
   const DeviceFacts& device;
   CUfunction function;
   std::int64_t max_threads_per_block;                  ///< of this kernel: registers and __launch_bounds__ can limit it
@@ -54,7 +54,7 @@ struct KernelResource : support::Counted<KernelResource> {
   ~KernelResource();
 
   /// The kernel in a context. Reading takes no lock: entries are only ever put in front.
-  core::ResolvedKernel& in(const core::Context& context) {
+  core::ResolvedKernel& in(const core::ContextRecord& context) {
     for (core::ResolvedKernel* entry = resolved_.load(std::memory_order_acquire); entry; entry = entry->next.get()) {
       if (&entry->context == &context) return *entry;
     }
@@ -73,8 +73,8 @@ struct KernelResource : support::Counted<KernelResource> {
 
  private:
   static std::vector<ArgumentSize> sizes_of(const std::optional<std::vector<ParameterInfo>>& parameters);
-  core::ResolvedKernel& resolve(const core::Context& context);
-  core::ResolvedKernel& put_in_front(const core::Context& context);
+  core::ResolvedKernel& resolve(const core::ContextRecord& context);
+  core::ResolvedKernel& put_in_front(const core::ContextRecord& context);
 
   std::mutex mutex_;
   std::atomic<core::ResolvedKernel*> resolved_{nullptr};

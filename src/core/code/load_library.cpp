@@ -114,7 +114,7 @@ unsigned capability_of(const DeviceFacts& device) {
 
 }  // namespace
 
-CUlibrary load_library(const detail::Code& code, const Context& context) {
+CUlibrary load_library(const detail::Code& code, const ContextRecord& context) {
   refuse_what_is_not_loaded(code);
   const std::optional<Image> image = recognized(code);
   const DeviceFacts& device = device_facts(context.device);

@@ -28,7 +28,7 @@ struct CurrentLibrary {
   explicit CurrentLibrary(ObjectCodeResource& code)
       : context(core::context_for(Device().device_id())), guard(context), handle(code.library(context)) {}
 
-  const core::Context& context;
+  const core::ContextRecord& context;
   ContextGuard guard;
   CUlibrary handle;
 };
@@ -78,7 +78,7 @@ ObjectCodeResource::~ObjectCodeResource() {
   if (library_) driver::release<&Api::cuLibraryUnload>(library_);
 }
 
-CUlibrary ObjectCodeResource::library(const core::Context& context) {
+CUlibrary ObjectCodeResource::library(const core::ContextRecord& context) {
   std::lock_guard lock(mutex_);
   if (!library_) library_ = core::load_library(code, context);
   return library_;

@@ -109,7 +109,7 @@ class DriverLinkState final : public LinkState {
   }
 
   const std::string name_;
-  const Context& context_;
+  const ContextRecord& context_;
   LogBuffer info_;
   LogBuffer error_;
   std::vector<CUjit_option> options_;

@@ -10,9 +10,9 @@
 
 namespace cuprum {
 
+using core::LinkedFrom;
 using detail::Access;
 using detail::Code;
-using detail::LinkedFrom;
 using detail::LinkerResource;
 using support::text;
 
@@ -78,7 +78,7 @@ Linker::Linker(const std::vector<ObjectCode>& codes, LinkerOptions options)
   resource->backend = options.backend ? *options.backend : which_backend();
   options.as_arguments(resource->backend);  // complains of what is wrong with them
   if (resource->backend == CompilerBackendType::nvjitlink && !options.arch) options.arch = core::default_architecture();
-  auto inputs = std::make_shared<LinkedFrom>(LinkedFrom{{}, std::move(options)});
+  auto inputs = std::make_shared<LinkedFrom>(std::move(options));
   for (const ObjectCode& code : codes) {
     const std::shared_ptr<detail::ObjectCodeResource>& held = Access::resource(code);
     check_input(held->code);
@@ -100,7 +100,7 @@ ObjectCode Linker::link(Target target) {
   for (const auto& code : inputs.codes)
     linked.symbol_mapping.insert(code->symbol_mapping.begin(), code->symbol_mapping.end());
   // The driver's linker makes what its own driver loads.
-  if (linker.backend == CompilerBackendType::nvjitlink && target == Target::cubin) linked.linked_from = linker.inputs;
+  if (linker.backend == CompilerBackendType::nvjitlink && target == Target::cubin) linked.source = linker.inputs;
   return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(linked)));
 }
 

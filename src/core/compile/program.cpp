@@ -174,7 +174,7 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
     return Access::make_code(
         std::make_shared<detail::ObjectCodeResource>(core::make_precompiled_header(*program, options)));
   }
-  Compiled compiled = core::cached_or(compile, *program, target, options);
+  Compiled compiled = core::cached_or(compile, {program->source, program->type, program->options, target, options});
   if (options.log) *options.log << compiled.log;
   return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled.code)));
 }

@@ -36,7 +36,7 @@ void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
   const StreamResource& queue = *Access::resource(stream);
   if (queue.context() != core::ContextChoice(plan.resolved.context)) [[unlikely]]
     return launch(stream, plan.config, plan.kernel, {addresses, nullptr, 0});
-  const CUresult result = core::queue_call(queue, [&](const core::Context&) {
+  const CUresult result = core::queue_call(queue, [&](const core::ContextRecord&) {
     return core::try_start(plan.native, queue.handle, plan.resolved.function, addresses);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]

@@ -160,7 +160,7 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
   if (!source_) [[unlikely]]
     refuse();
   CUdeviceptr pointer = 0;
-  const CUresult code = core::queue_call(queue, [&](const core::Context&) {
+  const CUresult code = core::queue_call(queue, [&](const core::ContextRecord&) {
     return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle);
   });
   if (code != CUDA_SUCCESS) [[unlikely]]

@@ -154,8 +154,8 @@ class VirtualMemory final : public MemoryResource::Interface {
   void grow(BufferResource& buffer, VirtualRegion& region, std::size_t bytes, const Plan& plan);
 
   const Device device_;
-  const core::Context& context_;  ///< for calls of the driver; virtual memory belongs to no context
-  mutable std::mutex mutex_;      ///< guards what follows; what a buffer's region does is the buffer's business
+  const core::ContextRecord& context_;  ///< for calls of the driver; virtual memory belongs to no context
+  mutable std::mutex mutex_;            ///< guards what follows; what a buffer's region does is the buffer's business
   std::shared_ptr<const Plan> plan_;
   std::map<DevicePointer, std::unique_ptr<VirtualRegion>> regions_;  ///< by their begin
 };

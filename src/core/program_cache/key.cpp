@@ -8,7 +8,6 @@
 #include <cuprum/pathfinder.hpp>
 #include <filesystem>
 
-#include "core/compile/program_options.hpp"
 #include "core/program_cache/file_identity.hpp"
 #include "core/program_cache/included_files.hpp"
 #include "support/content_hash.hpp"

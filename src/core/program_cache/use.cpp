@@ -22,10 +22,10 @@ void complain(const std::exception& error) {
 }
 
 /// Empty when there is none, because the program can't be cached; or can't be compiled, which the compiler will say.
-std::string key_of(const detail::ProgramResource& program, Target target, const CompileOptions& options) {
+std::string key_of(const Compilation& asked) {
   try {
-    return program_cache_key(program.source, program.type, program.options, target,
-                             {.name_expressions = options.name_expressions})
+    return program_cache_key(asked.source, asked.type, asked.options, asked.target,
+                             {.name_expressions = asked.details.name_expressions})
         .key;
   } catch (const std::exception&) {
     return {};
@@ -53,15 +53,15 @@ void store(ProgramCacheResource& cache, const std::string& key, const Compiled& 
 
 }  // namespace
 
-Compiled cached_or(const std::function<Compiled()>& compile, const detail::ProgramResource& program, Target target,
-                   const CompileOptions& options) {
-  if (!options.cache) return compile();
-  const std::string key = key_of(program, target, options);
+Compiled cached_or(const std::function<Compiled()>& compile, const Compilation& compilation) {
+  ProgramCacheResource* const cache = compilation.details.cache;
+  if (!cache) return compile();
+  const std::string key = key_of(compilation);
   if (key.empty()) return compile();
-  if (std::optional<Compiled> found = look_up(*options.cache, key, target)) return *std::move(found);
+  if (std::optional<Compiled> found = look_up(*cache, key, compilation.target)) return *std::move(found);
   Compiled compiled = compile();
   // When a header changed meanwhile, nobody knows which of the two the compiler saw.
-  if (key == key_of(program, target, options)) store(*options.cache, key, compiled);
+  if (key == key_of(compilation)) store(*cache, key, compiled);
   return compiled;
 }
 

@@ -4,14 +4,21 @@
 #include <cuprum/program.hpp>
 #include <functional>
 
-#include "core/compile/program_resource.hpp"
 #include "core/program_cache/entry.hpp"
 
 namespace cuprum::core {
 
-/// What options.cache has of this compilation; else what `compile` gives, which it has then. Throws what `compile`
+/// What Program::compile is asked for.
+struct Compilation {
+  std::string_view source;
+  SourceCodeType type;
+  const ProgramOptions& options;
+  Target target;
+  const CompileOptions& details;
+};
+
+/// What details.cache has of this compilation; else what `compile` gives, which it has then. Throws what `compile`
 /// throws, and nothing else.
-Compiled cached_or(const std::function<Compiled()>& compile, const detail::ProgramResource& program, Target target,
-                   const CompileOptions& options);
+Compiled cached_or(const std::function<Compiled()>& compile, const Compilation& compilation);
 
 }  // namespace cuprum::core

@@ -33,7 +33,7 @@ ContextResource::~ContextResource() {
   if (ownership == Ownership::ours) core::destroy_context(context);
 }
 
-Context core::context_handle(const core::Context& context) {
+Context core::context_handle(const core::ContextRecord& context) {
   std::shared_ptr<ContextResource> resource = context.owner.lock();
   if (!resource) resource = std::make_shared<ContextResource>(context);
   return Access::make<cuprum::Context>(std::move(resource));
@@ -55,7 +55,7 @@ Stream Context::create_stream(const StreamOptions& options) const {
 
 void Context::close() {
   if (!Access::is_open(*this)) return;
-  const core::Context& closing = Access::resource(*this)->context;
+  const core::ContextRecord& closing = Access::resource(*this)->context;
   if (core::current_context() == &closing) {
     throw InvalidArgument(text("closing ", *this,
                                ": it is current on this thread; make another one current before, for example with "
@@ -72,7 +72,7 @@ bool operator==(const Context& a, const Context& b) noexcept { return a.identity
 
 std::ostream& operator<<(std::ostream& out, const Context& context) {
   if (!Access::is_open(context)) return out << "a closed context";
-  const core::Context& known = Access::resource(context)->context;
+  const core::ContextRecord& known = Access::resource(context)->context;
   return out << "context " << static_cast<const void*>(known.handle) << " of device " << known.device;
 }
 

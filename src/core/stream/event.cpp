@@ -20,7 +20,7 @@ using support::text;
 
 namespace {
 
-CUevent create(const core::Context& context, const EventOptions& options) {
+CUevent create(const core::ContextRecord& context, const EventOptions& options) {
   unsigned flags = CU_EVENT_DEFAULT;
   if (!options.timing_enabled) flags |= CU_EVENT_DISABLE_TIMING;
   if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
@@ -38,15 +38,15 @@ CUevent create(const core::Context& context, const EventOptions& options) {
 
 }  // namespace
 
-EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options)
+EventResource::EventResource(const core::ContextRecord& the_context, const EventOptions& the_options)
     : context(the_context),
       ownership(Ownership::ours),
       options(the_options),
       handle(create(the_context, the_options)),
       parent_(the_context.owner.lock()) {}
 
-EventResource::EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
-                             Ownership the_ownership)
+EventResource::EventResource(const core::ContextRecord& the_context, const EventOptions& the_options,
+                             CUevent the_handle, Ownership the_ownership)
     : context(the_context),
       ownership(the_ownership),
       options(the_options),

@@ -32,7 +32,7 @@ CUevent open(const IPCEventDescriptor& descriptor) {
 
 }  // namespace
 
-EventResource::EventResource(const core::Context& the_context, const IPCEventDescriptor& descriptor)
+EventResource::EventResource(const core::ContextRecord& the_context, const IPCEventDescriptor& descriptor)
     : context(the_context),
       ownership(detail::Ownership::ours),
       options{.blocking_sync = descriptor.is_blocking_sync(), .ipc_enabled = true},

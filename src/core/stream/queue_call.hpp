@@ -19,7 +19,7 @@ CUresult queue_call(const detail::StreamResource& stream, Call&& call) {
     ContextGuard guard(stream.context());
     return call(guard.context());
   }
-  const Context& context = stream.context().resolve();
+  const ContextRecord& context = stream.context().resolve();
   const CUresult result = call(context);
   if (result == CUDA_SUCCESS) [[likely]]
     return result;
@@ -30,7 +30,8 @@ CUresult queue_call(const detail::StreamResource& stream, Call&& call) {
 /// Calls an entry point that queues something on the stream; throws as driver::call does.
 template <auto Entry, typename Describe, typename... Arguments>
 void queue_work(const detail::StreamResource& stream, driver::Doing<Describe> doing, Arguments... arguments) {
-  const CUresult result = queue_call(stream, [&](const Context&) { return driver::try_call<Entry>(arguments...); });
+  const CUresult result =
+      queue_call(stream, [&](const ContextRecord&) { return driver::try_call<Entry>(arguments...); });
   if (result != CUDA_SUCCESS) [[unlikely]]
     driver::detail::raise(result, (driver::api().*Entry).index, doing.describe());
 }

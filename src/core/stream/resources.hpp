@@ -23,19 +23,19 @@ struct ContextResource : support::Counted<ContextResource> {
   /// Creates a context.
   ContextResource(int device, const ContextOptions& options);
   /// Wraps one.
-  explicit ContextResource(const core::Context& the_context) noexcept
+  explicit ContextResource(const core::ContextRecord& the_context) noexcept
       : context(the_context), ownership(Ownership::foreign) {}
   ContextResource(const ContextResource&) = delete;
   ContextResource& operator=(const ContextResource&) = delete;
   ~ContextResource();
 
-  const core::Context& context;
+  const core::ContextRecord& context;
   const Ownership ownership;
 };
 
 struct StreamResource : support::Counted<StreamResource> {
   /// Creates a stream. The context must be current.
-  StreamResource(const core::Context& the_context, const StreamOptions& options);
+  StreamResource(const core::ContextRecord& the_context, const StreamOptions& options);
   /// Wraps one; `owner` is kept as long.
   StreamResource(const core::ContextChoice& the_context, CUstream the_handle, std::shared_ptr<const void> owner = {});
   StreamResource(const StreamResource&) = delete;
@@ -56,17 +56,17 @@ struct StreamResource : support::Counted<StreamResource> {
 
 struct EventResource : support::Counted<EventResource> {
   /// Creates an event. The context must be current.
-  EventResource(const core::Context& the_context, const EventOptions& the_options);
+  EventResource(const core::ContextRecord& the_context, const EventOptions& the_options);
   /// Wraps one.
-  EventResource(const core::Context& the_context, const EventOptions& the_options, CUevent the_handle,
+  EventResource(const core::ContextRecord& the_context, const EventOptions& the_options, CUevent the_handle,
                 Ownership the_ownership = Ownership::foreign);
   /// Opens one of another process. The context must be current.
-  EventResource(const core::Context& the_context, const IPCEventDescriptor& descriptor);
+  EventResource(const core::ContextRecord& the_context, const IPCEventDescriptor& descriptor);
   EventResource(const EventResource&) = delete;
   EventResource& operator=(const EventResource&) = delete;
   ~EventResource();
 
-  const core::Context& context;
+  const core::ContextRecord& context;
   const Ownership ownership;
   const EventOptions options;
   const CUevent handle;
@@ -85,6 +85,6 @@ struct Closable<EventResource> : ClosableInPlace<EventResource> {};
 namespace cuprum::core {
 
 /// A handle for a context; it shares the ownership of one that we created.
-cuprum::Context context_handle(const Context& context);
+Context context_handle(const ContextRecord& context);
 
 }  // namespace cuprum::core

@@ -23,7 +23,7 @@ using support::text;
 
 namespace {
 
-void check_priority(const core::Context& context, int priority) {
+void check_priority(const core::ContextRecord& context, int priority) {
   int least = 0;
   int greatest = 0;
   driver::call<&Api::cuCtxGetStreamPriorityRange>(&least, &greatest);
@@ -33,7 +33,7 @@ void check_priority(const core::Context& context, int priority) {
   }
 }
 
-CUstream create(const core::Context& context, const StreamOptions& options) {
+CUstream create(const core::ContextRecord& context, const StreamOptions& options) {
   if (options.priority) check_priority(context, *options.priority);
   CUstream handle = nullptr;
   driver::call<&Api::cuStreamCreateWithPriority>(
@@ -42,7 +42,7 @@ CUstream create(const core::Context& context, const StreamOptions& options) {
   return handle;
 }
 
-void check_recordable(const EventResource& event, const core::Context& context, const Stream& stream) {
+void check_recordable(const EventResource& event, const core::ContextRecord& context, const Stream& stream) {
   if (event.ownership == Ownership::ours && &event.context != &context) [[unlikely]] {
     throw InvalidArgument(text("recording an event on ", stream, ": the event belongs to another context, of device ",
                                event.context.device, "; make one with record() of this stream"));
@@ -56,7 +56,7 @@ void check_recordable(const EventResource& event, const core::Context& context, 
 
 void record_on(const StreamResource& queue, const Event& event, const Stream& stream) {
   EventResource& recorded = *Access::resource(event);
-  const CUresult result = core::queue_call(queue, [&](const core::Context& context) {
+  const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     check_recordable(recorded, context, stream);
     return driver::try_call<&Api::cuEventRecord>(recorded.handle, queue.handle);
   });
@@ -86,7 +86,7 @@ std::shared_ptr<const void> both(std::shared_ptr<const void> first, std::shared_
 
 }  // namespace
 
-StreamResource::StreamResource(const core::Context& the_context, const StreamOptions& options)
+StreamResource::StreamResource(const core::ContextRecord& the_context, const StreamOptions& options)
     : ownership(Ownership::ours),
       handle(create(the_context, options)),
       context_(the_context),

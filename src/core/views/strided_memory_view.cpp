@@ -86,7 +86,7 @@ void copy_blocks(const CopyPlan& plan, std::size_t axis, DevicePointer to, Devic
   }
 }
 
-std::int64_t max_pitch(const core::Context& context) {
+std::int64_t max_pitch(const core::ContextRecord& context) {
   int pitch = 0;
   driver::call<&Api::cuDeviceGetAttribute>(&pitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH, context.device);
   return pitch;

@@ -26,7 +26,7 @@ class LaunchChecks : public ::testing::Test {
     return refusal_of([&] { check_shape(config, kernel, "k"); });
   }
 
-  const Context context{nullptr, 1, 0};
+  const ContextRecord context{nullptr, 1, 0};
   DeviceFacts device{.device = 0,
                      .name = "Old GPU",
                      .compute_capability = {7, 5},
