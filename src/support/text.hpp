@@ -1,16 +1,19 @@
 // Building messages.
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 namespace cuprum::support {
 
-/// The parts one after the other, each as operator<< prints it.
+/// The parts one after the other, each as operator<< prints it. Numbers are written as in C++, whatever locale the
+/// program has set: much of this is read by compilers.
 template <typename... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (out << ... << parts);
   return std::move(out).str();
 }
@@ -25,6 +28,7 @@ inline std::string without_zero(std::string text) {
 template <typename Range>
 std::string join(const Range& items, std::string_view separator = ", ") {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   std::string_view before;
   for (const auto& item : items) {
     out << before << item;

@@ -39,6 +39,7 @@ std::string print(const std::vector<std::string_view>& lines, std::size_t guilty
   const std::size_t last = std::min(guilty + lines_around, lines.size());
   const int width = static_cast<int>(std::to_string(last).size());
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   for (std::size_t line = first; line <= last; ++line) {
     out << (line == guilty ? "> " : "  ") << std::setw(width) << line << " | " << lines[line - 1] << '\n';
   }

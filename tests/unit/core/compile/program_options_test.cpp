@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cuprum/error.hpp>
+#include <locale>
 
 #include "core/compile/nvrtc_compilation.hpp"
 
@@ -195,6 +196,29 @@ TEST(ProgramOptionsTest, ContradictionsAreRefused) {
               HasSubstr("link_time_optimization makes LTO-IR and nothing else"));
   EXPECT_THAT(refusal({.link_time_optimization = false}, nvrtc, Target::ltoir),
               HasSubstr("contradicts link_time_optimization = false"));
+}
+
+/// A locale that writes 1024 as 1'024.
+class WithApostrophes {
+ public:
+  WithApostrophes() : before_(std::locale::global(std::locale(std::locale::classic(), new Apostrophes))) {}
+  ~WithApostrophes() { std::locale::global(before_); }
+  WithApostrophes(const WithApostrophes&) = delete;
+  WithApostrophes& operator=(const WithApostrophes&) = delete;
+
+ private:
+  struct Apostrophes : std::numpunct<char> {
+    char do_thousands_sep() const override { return '\''; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  std::locale before_;
+};
+
+TEST(ProgramOptions, WriteNumbersInAnyLocaleAsTheCompilerReadsThem) {
+  const WithApostrophes locale;
+  EXPECT_THAT(written({.max_register_count = 1024}, nvrtc), ElementsAre("--maxrregcount=1024"));
+  EXPECT_THAT(LinkerOptions({.arch = "sm_90", .split_compile = 1000}).as_arguments(nvjitlink),
+              Contains("-split-compile=1000"));
 }
 
 }  // namespace
