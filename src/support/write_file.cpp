@@ -1,9 +1,10 @@
 #include "support/write_file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 
-#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <cuprum/error.hpp>
@@ -18,16 +19,26 @@ namespace {
   throw InvalidArgument(text("'", path, "' can't be written: ", std::strerror(error)));
 }
 
-// No other thread or process uses this name.
-std::string temporary_beside(const std::string& path) {
-  static std::atomic<unsigned> count{0};
-  return text(path, ".new-", getpid(), '-', count++);
+struct NewFile {
+  std::string path;
+  FileDescriptor file;
+};
+
+// A name that nobody uses. It is drawn: processes in different containers may have the same number and write to the
+// same folder.
+NewFile create_beside(const std::string& path) {
+  for (;;) {
+    std::uint64_t drawn = 0;
+    if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) refuse(path, errno);
+    NewFile made{text(path, ".new-", std::hex, drawn), {}};
+    made.file = FileDescriptor(open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (made.file) return made;
+    if (errno != EEXIST) refuse(path, errno);
+  }
 }
 
 // Zero, or what went wrong.
-int write_all(const std::string& path, std::string_view bytes) {
-  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file) return errno;
+int write_all(FileDescriptor& file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR) return errno;
@@ -39,11 +50,11 @@ int write_all(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 void write_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = temporary_beside(path);
-  int error = write_all(temporary, bytes);
-  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  NewFile temporary = create_beside(path);
+  int error = write_all(temporary.file, bytes);
+  if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return;
-  unlink(temporary.c_str());
+  unlink(temporary.path.c_str());
   refuse(path, error);
 }
 
