@@ -22,28 +22,53 @@ using detail::installed_api;
 
 struct Process {
   std::mutex mutex;
-  std::optional<Choice> selected;    // by select(), over the environment
-  std::optional<OpenDriver> driver;  // set once
+  std::optional<Choice> selected = {};    // by select(), over the environment
+  std::optional<OpenDriver> driver = {};  // set once
 };
 
-// Never destroyed: handles in static variables are released after our own destructors would have run.
-Process& process() {
-  static Process& process = *new Process;
-  return process;
-}
+// Never destroyed: handles in static variables are released after our own destructors would have run. There before
+// anything runs, so that no fork finds it half made.
+union Lasting {
+  constexpr Lasting() : process() {}
+  ~Lasting() {}
+  Process process;
+};
+constinit Lasting lasting;
 
-std::atomic<bool> forked_after_use{false};
+constinit std::atomic<int> inside{0};  ///< threads that have the lock, or wait for it
+constinit std::atomic<bool> forked_after_use{false};
+
+/// The state, for one thread at a time.
+class Locked {
+ public:
+  Locked() {
+    ++inside;
+    lasting.process.mutex.lock();
+  }
+  ~Locked() {
+    lasting.process.mutex.unlock();
+    --inside;
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+  Process* operator->() const { return &lasting.process; }
+};
 
 // Runs in the child of a fork, where only async-signal-safe work is allowed. Emptying the table sends every later call
-// to load_api(), so calls pay nothing for this.
+// to load_api(), so calls pay nothing for this. When another thread was at the driver, its lock stays locked in the
+// child and the driver is half open: that counts as use, and load_api() refuses before it comes to the lock.
 void note_fork() {
-  if (installed_api.exchange(nullptr)) forked_after_use = true;
+  if (installed_api.exchange(nullptr) || inside > 0) forked_after_use = true;
 }
+
+// As soon as the library is loaded: a fork may come while the first use is under way.
+[[maybe_unused]] const int notes_forks = pthread_atfork(nullptr, nullptr, note_fork);
 
 void refuse_after_fork() {
   if (forked_after_use) {
     throw NotSupported(
-        "CUDA can't be used in this process: it was forked after its parent had initialised CUDA. "
+        "CUDA can't be used in this process: it was forked after its parent had initialised CUDA, or while it did. "
         "Fork before the first use of CUDA, or start the child as a new program (posix_spawn, exec)");
   }
 }
@@ -52,14 +77,11 @@ void refuse_after_fork() {
 
 const Api& detail::load_api() {
   refuse_after_fork();
-  std::lock_guard lock(process().mutex);
+  const Locked state;
   if (const Api* table = installed_api.load()) return *table;
-  Process& state = process();
-  state.driver = open_driver(state.selected ? *state.selected : choice_from_environment());
-  static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
-  (void)registered;
-  installed_api.store(&state.driver->api, std::memory_order_release);
-  return state.driver->api;
+  state->driver = open_driver(state->selected ? *state->selected : choice_from_environment());
+  installed_api.store(&state->driver->api, std::memory_order_release);
+  return state->driver->api;
 }
 
 const Api* usable_api() noexcept { return installed_api.load(std::memory_order_acquire); }
@@ -72,18 +94,17 @@ const Api& replace_api(const Api& table) {
 
 Info info() {
   api();
-  std::lock_guard lock(process().mutex);
-  return process().driver->info;
+  return Locked()->driver->info;
 }
 
 void select(Choice choice) {
   refuse_after_fork();
-  std::lock_guard lock(process().mutex);
-  if (process().driver) {
-    throw InvalidArgument(support::text("the driver can't be chosen any more: ", process().driver->info.path,
+  const Locked state;
+  if (state->driver) {
+    throw InvalidArgument(support::text("the driver can't be chosen any more: ", state->driver->info.path,
                                         " is in use. Call select() before anything that needs a device"));
   }
-  process().selected = choice;
+  state->selected = choice;
 }
 
 }  // namespace cuprum::driver

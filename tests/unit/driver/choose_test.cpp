@@ -2,10 +2,13 @@
 // it runs in one of its own; there, the loader finds a fake driver as libcuda.so.1 (see CMakeLists.txt).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cuprum/driver.hpp>
 #include <iostream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -150,6 +153,28 @@ TEST_F(ChooseDriverDeathTest, ThreadsThatRaceForTheFirstUseInitialiseOnce) {
 
 TEST_F(ChooseDriverDeathTest, SelectIsRefusedAfterTheFirstUse) {
   EXPECT_EXIT((set({}), select_after_use()), ExitedWithCode(0), "can't be chosen any more: .*libcuda.so.1 is in use");
+}
+
+// A thread is busy opening the driver when another one forks.
+[[noreturn]] void fork_during_the_first_use() {
+  int ends[2];
+  if (pipe(ends) != 0) std::_Exit(2);
+  set({{"FAKE_DRIVER_INIT_PIPE", std::to_string(ends[1]).c_str()}});
+  std::thread([] { api(); }).detach();
+  char entered = 0;
+  if (read(ends[0], &entered, 1) != 1) std::_Exit(3);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);  // ends a child that waits for good
+    report();
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::_Exit(WIFSIGNALED(status) ? 4 : WEXITSTATUS(status));
+}
+
+TEST_F(ChooseDriverDeathTest, AForkDuringTheFirstUseIsRefusedInTheChild) {
+  EXPECT_EXIT(fork_during_the_first_use(), ExitedWithCode(1), "NotSupported: CUDA can't be used in this process");
 }
 
 TEST(ParseChoice, KnowsItsWords) {

@@ -1,6 +1,7 @@
 // A CUDA driver without devices' work: just enough to be found, asked and refused. Environment variables say how it
 // behaves, so that tests can have drivers that are old, without devices, or broken.
 #include <cudaTypedefs.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -15,8 +16,13 @@ int setting(const char* name, int otherwise) {
 
 std::atomic<int> initialisations{0};
 
+// As long as FAKE_DRIVER_INIT_PIPE names a pipe, writes to it that it was called, and waits for good.
 CUresult init(unsigned) {
   ++initialisations;
+  if (const int pipe = setting("FAKE_DRIVER_INIT_PIPE", -1); pipe >= 0) {
+    static_cast<void>(!write(pipe, "!", 1));
+    pause();
+  }
   return static_cast<CUresult>(setting("FAKE_DRIVER_INIT", CUDA_SUCCESS));
 }
 
