@@ -45,8 +45,8 @@ struct ObjectCodeOptions {
 class CUPRUM_API ObjectCode {
  public:
   /// Copies code that is in memory; nothing is loaded yet. Throws InvalidArgument when it is empty, cut off or of
-  /// another kind than the function's, which the message names. from_fatbin() also takes the structure by which a
-  /// program that nvcc linked points to its fatbin.
+  /// another kind than the function's, which the message names. The structure by which a program that nvcc linked
+  /// points to its fatbin is none: pass what it points to.
   static ObjectCode from_cubin(std::string_view code, ObjectCodeOptions options = {});
   static ObjectCode from_ptx(std::string_view code, ObjectCodeOptions options = {});
   static ObjectCode from_ltoir(std::string_view code, ObjectCodeOptions options = {});

@@ -19,7 +19,6 @@ using detail::ObjectCodeResource;
 using device_image::Image;
 using device_image::ImageKind;
 using device_image::starts_like_fatbin_wrapper;
-using device_image::text_of;
 using support::text;
 
 namespace {
@@ -53,12 +52,6 @@ Code code_of(Target type, std::string_view bytes, ObjectCodeOptions options) {
           .symbol_mapping = std::move(options.symbol_mapping)};
 }
 
-device_image::Bytes unwrapped(const Code& code, device_image::Bytes wrapper) try {
-  return device_image::wrapped_fatbin(wrapper);
-} catch (const device_image::Damaged& damage) {
-  throw InvalidArgument(text(core::title(code), " is damaged: ", damage.what()));
-}
-
 ObjectCode make(Code code) { return Access::make_code(std::make_shared<ObjectCodeResource>(std::move(code))); }
 
 ObjectCode checked(Code code) {
@@ -86,8 +79,12 @@ ObjectCode ObjectCode::from_ltoir(std::string_view code, ObjectCodeOptions optio
 
 ObjectCode ObjectCode::from_fatbin(std::string_view code, ObjectCodeOptions options) {
   Code made = code_of(Target::fatbin, code, std::move(options));
-  if (const auto bytes = device_image::bytes_of(code); starts_like_fatbin_wrapper(bytes))
-    made.bytes = text_of(unwrapped(made, bytes));
+  // An address is no part of an image: whoever wrote these bytes could name any.
+  if (starts_like_fatbin_wrapper(device_image::bytes_of(code))) {
+    throw InvalidArgument(text(core::title(made),
+                               " is what a linked program has beside its fatbin, with the fatbin's address in it: pass "
+                               "the bytes of the fatbin itself"));
+  }
   return checked(std::move(made));
 }
 
