@@ -1,6 +1,7 @@
 // Channels: what comes over them is taken only when it is what it should be, and nothing leaks when it is not.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <thread>
@@ -337,6 +338,32 @@ TEST_F(IpcChannelTest, FileDescriptorsThatDoNotBelongToAMessageAreRefusedAndClos
   EXPECT_THAT(refusal<std::string>(), HasSubstr("it came with 3 file descriptors"));
   send_raw({}, 1);
   EXPECT_THAT(refusal<std::string>(), HasSubstr("it has 0 bytes"));
+}
+
+/// Lets no file be opened in addition to those that are open.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const int next = dup(0);
+    close(next);
+    const rlimit full{static_cast<rlim_t>(next), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(IpcChannelTest, FileDescriptorsThatAreLostAreNotOverlooked) {
+  send_raw(frame(4, 1, {}), 1);
+  send_raw(frame(1, 2, pool_bytes()), 1);
+  const NoMoreFiles full;
+  EXPECT_THAT(refusal<std::string>(), HasSubstr("file descriptors that came with it are lost"));
+  EXPECT_THAT(refusal<IPCAllocationHandle>(), HasSubstr("as many files open as it may"));
 }
 
 TEST_F(IpcChannelTest, AFileDescriptorWithADamagedDescriptionIsClosed) {

@@ -88,6 +88,9 @@ struct Channel::Connection {
   std::span<const std::byte> check(const Packet& packet, Kind expected) {
     Frame frame;
     if (packet.truncated) refuse("it is longer than ", sizeof(frame) + max_text, " bytes");
+    if (packet.descriptors_lost) {
+      refuse("file descriptors that came with it are lost: this process has as many files open as it may (ulimit -n)");
+    }
     if (packet.bytes.size() < sizeof(frame)) {
       refuse("it has ", packet.bytes.size(), " bytes and is truncated: expected at least ", sizeof(frame));
     }

@@ -141,6 +141,7 @@ Packet receive_packet(int socket, std::span<std::byte> buffer, const Deadline& d
   take_descriptors(message, packet.descriptors);
   packet.bytes = buffer.first(static_cast<std::size_t>(received));
   packet.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+  packet.descriptors_lost = (message.msg_flags & MSG_CTRUNC) != 0;
   if (received == 0 && packet.descriptors.empty() && is_hung_up(socket)) report_closed();
   return packet;
 }

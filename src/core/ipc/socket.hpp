@@ -30,6 +30,7 @@ struct Packet {
   std::span<const std::byte> bytes;                  ///< in the buffer of whoever received it
   std::vector<support::FileDescriptor> descriptors;  ///< at most 253, which is as many as Linux sends at once
   bool truncated = false;                            ///< it was longer than the buffer
+  bool descriptors_lost = false;                     ///< more came than this process may have open
 };
 
 /// Sends the parts as one message, with a file descriptor unless that is -1.
