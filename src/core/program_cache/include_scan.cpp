@@ -57,6 +57,8 @@ bool begins_directive(std::string_view before) {
     before.remove_suffix(1);
   } else if (before.ends_with("%:")) {
     before.remove_suffix(2);
+  } else if (before.ends_with("?\?=")) {  // C++14 still knows it
+    before.remove_suffix(3);
   } else {
     return false;
   }
@@ -80,6 +82,11 @@ class Scan {
   IncludeScan run() {
     for (std::size_t at = 0; (at = text_.find(include_word, at)) != std::string_view::npos; at += include_word.size()) {
       look_at(text_.substr(0, at), text_.substr(at + include_word.size()));
+    }
+    // It joins lines up to C++14 and does not from C++17 on, so that either way something could be hidden.
+    for (std::string_view joint : {"?\?/\n", "?\?/\r"}) {
+      if (text_.find(joint) != std::string_view::npos)
+        hinder("a line that ends with the trigraph ?\?/ can't be followed");
     }
     for (std::string_view word : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
       if (text_.find(word) != std::string_view::npos) hinder(std::string(word) + " is never the same");

@@ -28,6 +28,7 @@ TEST(IncludeScan, FindsBothKindsInOrder) {
 }
 
 TEST(IncludeScan, FindsDirectivesHoweverTheyAreSpelled) {
+  EXPECT_EQ(references("?\?=include <a>\n  ?\?= include \"b\""), "<a> \"b\"");
   EXPECT_EQ(references("#include\"a\""), "\"a\"");
   EXPECT_EQ(references("%:include <a>\n%: include <b>"), "<a> <b>");
   EXPECT_EQ(references("/* one */ # /* two */ include /* three */ <a>"), "<a>");
@@ -62,6 +63,12 @@ TEST(IncludeScan, SaysWhatItCannotFollow) {
   EXPECT_THAT(obstacle("const char* when = __DATE__;"), HasSubstr("__DATE__"));
   EXPECT_THAT(obstacle("const char* when = __TI\\\nME__;"), HasSubstr("__TIME__"));
   EXPECT_THAT(obstacle("__TIMESTAMP__"), HasSubstr("__TIMESTAMP__"));
+}
+
+TEST(IncludeScan, CannotTellWhetherATrigraphJoinsLines) {
+  EXPECT_THAT(obstacle("// why?\?/\n#include <a>"), HasSubstr("trigraph"));
+  EXPECT_THAT(obstacle("#inc?\?/\r\nlude <a>"), HasSubstr("trigraph"));
+  EXPECT_THAT(obstacle("// what?\?/ that\n"), IsEmpty());
 }
 
 }  // namespace
