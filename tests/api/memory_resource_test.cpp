@@ -319,6 +319,23 @@ TEST_F(CustomMemoryTest, ThatThrowsWhenItFreesIsLogged) {
   EXPECT_EQ(logged, "freeing a buffer failed: out of order");
 }
 
+TEST_F(CustomMemoryTest, ThatThrowsNoExceptionWhenItFreesIsLogged) {
+  struct Failing : CountingMemory {
+    using CountingMemory::CountingMemory;
+    void deallocate(DevicePointer pointer, std::size_t size, const Stream& queue) override {
+      CountingMemory::deallocate(pointer, size, queue);
+      throw 7;
+    }
+  };
+  std::string logged;
+  LogHook before = set_log_hook([&](std::string_view line) { logged = line; });
+  {
+    Buffer buffer = MemoryResource(std::make_shared<Failing>(DeviceMemoryResource(device))).allocate(64, stream);
+  }
+  set_log_hook(before);
+  EXPECT_THAT(logged, HasSubstr("threw something that is not a std::exception"));
+}
+
 TEST_F(CustomMemoryTest, ThatIsNullIsRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([] { MemoryResource nothing(nullptr); }), HasSubstr("this one is null"));
 }

@@ -37,6 +37,13 @@ class BrokenCache : public InMemoryProgramCache {
   const std::string number = std::to_string(++count);
 };
 
+/// The same in the words of somebody who has no exceptions of the standard library.
+class RudeCache : public InMemoryProgramCache {
+ public:
+  std::optional<std::string> get(std::string_view) override { throw 1; }
+  void set(std::string_view, std::string_view) override { throw 2; }
+};
+
 class ProgramCacheCompileTest : public ApiTest {
  protected:
   /// Whether it came from the cache.
@@ -164,6 +171,15 @@ TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {
   EXPECT_THAT(told,
               ::testing::ElementsAre(AllOf(HasSubstr("no ladder for shelf"), HasSubstr("are compiled all the same")),
                                      HasSubstr("no room on shelf")));
+}
+
+TEST_F(ProgramCacheCompileTest, ARudeCacheFailsNoCompilation) {
+  std::vector<std::string> told;
+  const LogHook before = set_log_hook([&](std::string_view line) { told.emplace_back(line); });
+  RudeCache rude;
+  EXPECT_FALSE(Program(source).compile(Target::ptx, {.cache = &rude}).code().empty());
+  set_log_hook(before);
+  EXPECT_THAT(told, ::testing::ElementsAre(HasSubstr("threw something that is not a std::exception")));
 }
 
 TEST_F(ProgramCacheCompileTest, ADriverThatFailsWhileTheKeyIsMadeCostsACompilation) {

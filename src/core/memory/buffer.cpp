@@ -57,6 +57,8 @@ BufferResource::~BufferResource() {
       memory->take_back(pointer, size, stream);
   } catch (const std::exception& error) {
     support::log(text("freeing a buffer failed: ", error.what()));
+  } catch (...) {
+    support::log("freeing a buffer failed: its memory resource threw something that is not a std::exception");
   }
 }
 

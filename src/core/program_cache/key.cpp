@@ -48,23 +48,24 @@ void write_nvrtc(FieldWriter& key) {
 }
 
 /// Where the compiler looks for headers, as program.cpp tells it.
-IncludeSearch include_search(const ProgramOptions& options) {
+IncludeSearch include_search(const ProgramOptions& options, ProgramCacheResource* notes) {
   const bool beside_includer = !options.no_source_include.value_or(false);
   return {.source_folder = options.name.substr(0, options.name.rfind('/') + 1),
           .beside_includer = beside_includer,
           .user_folders = options.include_path,
           .compiler_folders = nvrtc::info().header_folders,
-          .notes = default_program_cache()};
+          .notes = notes};
 }
 
 /// What only CUDA C++ has. Returns what is in the way.
-std::string write_cxx(FieldWriter& key, std::string_view source, const ProgramOptions& options) {
+std::string write_cxx(FieldWriter& key, std::string_view source, const ProgramOptions& options,
+                      ProgramCacheResource* notes) {
   write_nvrtc(key);
   // Debug information has the folder in which relative paths are to be understood.
   const bool names_folder = options.debug.value_or(false) || options.lineinfo.value_or(false);
   std::error_code error;
   key.add(names_folder ? std::filesystem::current_path(error).string() : std::string());
-  return write_included_files(source, options.pre_include, include_search(options), key);
+  return write_included_files(source, options.pre_include, include_search(options, notes), key);
 }
 
 void write_nvvm(FieldWriter& key, const ProgramOptions& options) {
@@ -86,9 +87,9 @@ CompilerBackendType backend_of(SourceCodeType type) {
 }
 
 std::string write_compiler(FieldWriter& key, CompilerBackendType backend, std::string_view source,
-                           const ProgramOptions& options) {
+                           const ProgramOptions& options, ProgramCacheResource* notes) {
   switch (backend) {
-    case CompilerBackendType::nvrtc: return write_cxx(key, source, options);
+    case CompilerBackendType::nvrtc: return write_cxx(key, source, options, notes);
     case CompilerBackendType::nvvm: write_nvvm(key, options); return {};
     case CompilerBackendType::nvjitlink: write_library(key, nvjitlink::info()); return {};
     case CompilerBackendType::driver: break;
@@ -99,7 +100,8 @@ std::string write_compiler(FieldWriter& key, CompilerBackendType backend, std::s
 }  // namespace
 
 ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, const ProgramOptions& options,
-                                  Target target, const ProgramCacheKeyOptions& key_options) {
+                                  Target target, const ProgramCacheKeyOptions& key_options,
+                                  ProgramCacheResource* notes) {
   if (const char* option = side_effect(options)) {
     return {.obstacle = text("the option ", option, " is for what the compiler does besides the code")};
   }
@@ -118,7 +120,7 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
       .add_all(options.as_arguments(backend, target))
       .add_all(names)
       .add(key_options.extra_digest);
-  std::string obstacle = write_compiler(key, backend, source, options);
+  std::string obstacle = write_compiler(key, backend, source, options, notes);
   if (!obstacle.empty() && key_options.extra_digest.empty()) return {.obstacle = std::move(obstacle)};
   return {.key = to_string(support::content_hash(key.bytes()))};
 }
@@ -127,7 +129,7 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
 
 std::string make_program_cache_key(std::string_view source, SourceCodeType type, const ProgramOptions& options,
                                    Target target, const ProgramCacheKeyOptions& key_options) {
-  core::ProgramCacheKey result = core::program_cache_key(source, type, options, target, key_options);
+  core::ProgramCacheKey result = core::program_cache_key(source, type, options, target, key_options, nullptr);
   if (result.obstacle.empty()) return std::move(result.key);
   throw InvalidArgument(support::text("the program '", options.name, "' has no cache key: ", result.obstacle));
 }

@@ -12,20 +12,38 @@ namespace cuprum::core {
 namespace {
 
 /// Every message once: a folder that can't be written can't be written for all programs.
-void complain(const std::exception& error) {
+void complain(const std::string& of_what) {
   static auto& told = *new std::set<std::string>;
   static std::mutex mutex;
   constexpr std::size_t enough = 1000;
   std::lock_guard lock(mutex);
-  if (told.size() >= enough || !told.insert(error.what()).second) return;
-  support::log(support::text(error.what(), " (programs are compiled all the same)"));
+  if (told.size() >= enough || !told.insert(of_what).second) return;
+  support::log(support::text(of_what, " (programs are compiled all the same)"));
+}
+
+/// What the exception that is being handled says. A cache may be anybody's, and so may what it throws.
+std::string reason() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "a program cache threw something that is not a std::exception";
+  }
+}
+
+/// The user's own folder is the library's to keep notes in. In another cache they would be among the caller's entries,
+/// and a caller with another cache may not want anything in that folder.
+ProgramCacheResource* place_for_notes(ProgramCacheResource& cache) {
+  return &cache == default_program_cache() ? &cache : nullptr;
 }
 
 /// Empty when there is none, because the program can't be cached; or can't be compiled, which the compiler will say.
 std::string key_of(const Compilation& asked) {
   try {
     return program_cache_key(asked.source, asked.type, asked.options, asked.target,
-                             {.name_expressions = asked.details.name_expressions})
+                             {.name_expressions = asked.details.name_expressions},
+                             place_for_notes(*asked.details.cache))
         .key;
   } catch (const std::exception&) {
     return {};
@@ -37,8 +55,8 @@ std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& 
     const std::optional<std::string> bytes = cache.get(key);
     std::optional<Compiled> found = bytes ? from_bytes(*bytes) : std::nullopt;
     if (found && found->code.type == target) return found;
-  } catch (const std::exception& error) {
-    complain(error);
+  } catch (...) {
+    complain(reason());
   }
   return std::nullopt;
 }
@@ -46,8 +64,8 @@ std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& 
 void store(ProgramCacheResource& cache, const std::string& key, const Compiled& compiled) {
   try {
     cache.set(key, to_bytes(compiled.code, compiled.log));
-  } catch (const std::exception& error) {
-    complain(error);
+  } catch (...) {
+    complain(reason());
   }
 }
 
