@@ -24,6 +24,12 @@ TEST_F(TypedKernelTest, Launches) {
   EXPECT_EQ(result(), (std::vector<float>{2, 4, 6, 8}));
 }
 
+TEST_F(TypedKernelTest, ArgumentsWhoseSizesWereComparedAreCountedAllTheSame) {
+  void* addresses[] = {nullptr, nullptr};
+  EXPECT_THAT(error_of<InvalidArgument>([&] { detail::launch(stream, {}, scale.kernel(), {addresses, nullptr, 2}); }),
+              HasSubstr("it takes 3 arguments of 8, 4, 8 bytes; 2 were given"));
+}
+
 TEST_F(TypedKernelTest, ConvertsNumbersAsACallDoes) {
   launch(stream, config, scale, data, 3, 2);
   EXPECT_EQ(result(), (std::vector<float>{3, 6, 3, 4}));

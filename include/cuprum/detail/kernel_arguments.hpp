@@ -51,7 +51,8 @@ void* argument_address(const T& value) {
 /// Of an argument. Narrow: all those of a launch are read each time, and few cache lines are as good as none.
 using ArgumentSize = unsigned;
 
-/// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before.
+/// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before; the
+/// count is compared always.
 struct ArgumentList {
   void** addresses;
   const ArgumentSize* sizes;

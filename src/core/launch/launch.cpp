@@ -17,7 +17,7 @@ void detail::launch(const Stream& stream, const LaunchConfig& config, const Kern
                     const ArgumentList& arguments) {
   const StreamResource& queue = *Access::resource(stream);
   KernelResource& resource = *Access::resource(kernel);
-  if (arguments.sizes) core::check_arguments(resource, "launching", arguments.sizes, arguments.count);
+  core::check_arguments(resource, "launching", arguments.sizes, arguments.count);
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     ResolvedKernel& resolved = resource.in(context);
     core::admit(config, resolved, resource.name);

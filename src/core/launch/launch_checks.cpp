@@ -85,13 +85,12 @@ void check_priority(int priority, const PriorityRange& range, const DeviceFacts&
 
 void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
                       std::size_t count) {
-  const std::vector<detail::ArgumentSize> given(sizes, sizes + count);
+  const std::vector<detail::ArgumentSize> given(sizes, sizes ? sizes + count : nullptr);
   const std::vector<detail::ArgumentSize>& declared = kernel.parameter_sizes;
   const std::string what = text(doing, " kernel ", kernel.name);
-  if (given.size() != declared.size()) {
+  if (count != declared.size()) {
     throw InvalidArgument(text(what, ": it takes ", declared.size(), plural(declared.size()), sizes_in_words(declared),
-                               "; ", given.size(), given.size() == 1 ? " was" : " were", " given",
-                               sizes_in_words(given)));
+                               "; ", count, count == 1 ? " was" : " were", " given", sizes_in_words(given)));
   }
   std::size_t at = 0;
   while (given[at] == declared[at]) ++at;

@@ -9,6 +9,7 @@
 
 namespace cuprum::core {
 
+/// `sizes` may be null when it is the number that is wrong.
 [[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing,
                                    const detail::ArgumentSize* sizes, std::size_t count);
 [[noreturn]] void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name);
@@ -26,13 +27,14 @@ void check_cluster_size(const LaunchConfig& config, const ResolvedKernel& kernel
 
 inline std::int64_t volume(const Dim3& extents) { return extents.x * extents.y * extents.z; }
 
-/// Whether the kernel declares `count` parameters of these sizes.
+/// Whether the kernel declares `count` parameters of these sizes; of any, where `sizes` is null because they were
+/// compared before.
 inline void check_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
                             std::size_t count) {
   if (!kernel.parameters) return;
   const auto& declared = kernel.parameter_sizes;
   bool equal = declared.size() == count;
-  for (std::size_t i = 0; equal && i < count; ++i) equal = declared[i] == sizes[i];
+  for (std::size_t i = 0; equal && sizes && i < count; ++i) equal = declared[i] == sizes[i];
   if (!equal) [[unlikely]]
     refuse_arguments(kernel, doing, sizes, count);
 }

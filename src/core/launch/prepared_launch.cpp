@@ -18,24 +18,25 @@ struct LaunchPlan {
   LaunchConfig config;
   const ResolvedKernel& resolved;  ///< of `kernel`, which keeps it
   NativeLaunch native;
+  std::size_t argument_count;
 };
 
 std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                                             const ArgumentSize* sizes, std::size_t count) {
   const StreamResource& queue = *Access::resource(stream);
   KernelResource& resource = *Access::resource(kernel);
-  if (sizes) core::check_arguments(resource, "launching", sizes, count);
+  core::check_arguments(resource, "launching", sizes, count);
   ContextGuard guard(queue.context());
   ResolvedKernel& resolved = resource.in(guard.context());
   core::admit(config, resolved, resource.name);
-  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config)});
+  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config), count});
 }
 
 // A default stream means another context each time, so that is looked up as launch() does.
 void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
   const StreamResource& queue = *Access::resource(stream);
   if (queue.context() != core::ContextChoice(plan.resolved.context)) [[unlikely]]
-    return launch(stream, plan.config, plan.kernel, {addresses, nullptr, 0});
+    return launch(stream, plan.config, plan.kernel, {addresses, nullptr, plan.argument_count});
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord&) {
     return core::try_start(plan.native, queue.handle, plan.resolved.function, addresses);
   });
