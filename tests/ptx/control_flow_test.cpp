@@ -172,6 +172,39 @@ TEST_F(ControlFlow, Recurses) {
             }));
 }
 
+// Two arrays in a row, whose addresses go to the next level and which are read again behind it.
+TEST_F(ControlFlow, PassesLocalArraysOnWhileItRecurses) {
+  const auto call = [](const std::string& array, const std::string& result) {
+    return "{ .param .b32 x; .param .b64 y; .param .b32 z; st.param.b32 [x], %r2; cvta.local.u64 %d1, " + array +
+           "; st.param.b64 [y], %d1; call (z), tree, (x, y); ld.param.b32 " + result + ", [z]; }\n";
+  };
+  const std::string function =
+      ".func (.param .b32 r) tree(.param .b32 n, .param .b64 p)\n{ .reg .b32 %r<12>; .reg .b64 %d<8>; .reg .pred %p;\n"
+      ".local .align 8 .b32 a[4]; .local .align 8 .b32 b[4];\n"
+      "ld.param.b32 %r0, [n]; ld.param.b64 %d0, [p]; ld.b32 %r1, [%d0]; mov.u32 %r8, %r1;\n"
+      "setp.eq.u32 %p, %r0, 0; @%p bra END; sub.u32 %r2, %r0, 1;\n"
+      "mov.u64 %d2, a; mov.u64 %d3, b; add.u32 %r3, %r1, %r0; st.local.b32 [%d2], %r3; mad.lo.u32 %r4, %r1, 2, 1; "
+      "st.local.b32 [%d3], %r4;\n" +
+      call("%d2", "%r5") + call("%d3", "%r6") +
+      "ld.local.b32 %r7, [%d2]; mad.lo.u32 %r8, %r5, 3, %r6; add.u32 %r8, %r8, %r7; ld.local.b32 %r7, [%d3]; add.u32 "
+      "%r8, %r8, %r7;\nst.b32 [%d0], %r8;\nEND: st.param.b32 [r], %r8; ret; }\n";
+  const auto result = run_threads(
+      ".local .b32 first; st.local.b32 [first], %t; mov.u64 %d2, first; and.b32 %r2, %t, 3;\n" + call("%d2", "%r0") +
+          "ld.local.b32 %r1, [%d2]; xor.b32 %r0, %r0, %r1; add.u32 %r0, %r0, %t;\n" + store("%r0"),
+      64, function);
+  const auto tree = [](auto&& self, unsigned n, unsigned& p) -> unsigned {
+    if (n == 0) return p;
+    unsigned a = p + n, b = 2 * p + 1;
+    const unsigned left = self(self, n - 1, a), right = self(self, n - 1, b);
+    return p = 3 * left + right + a + b;
+  };
+  EXPECT_EQ(result, each_thread(64, [&](unsigned i) {
+              unsigned first = i;
+              const unsigned returned = tree(tree, i % 4, first);
+              return (returned ^ first) + i;
+            }));
+}
+
 // Adds up over the warp, and meets the block, on each of its levels.
 TEST_F(ControlFlow, RecursesWhileThreadsWaitForEachOther) {
   const std::string function =
