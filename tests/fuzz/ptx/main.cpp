@@ -17,7 +17,7 @@ int main(int count, char** arguments) {
       std::cout << kUsage;
       return 0;
     }
-    if (options.worker) return work();
+    if (options.worker) return work(options.optimisation);
     if (options.print) {
       std::cout << write_ptx(without(defined_trial(options.first_seed, options.features).program, options.without));
       return 0;

@@ -68,9 +68,16 @@ void add_groups(Draft& draft, unsigned warps) {
     const unsigned begin = is_other ? first : 0, count = is_other ? second : first;
     const int place = some_place(draft, begin, count);
     put(draft);
-    draft.emit({.op = Op::barrier_sync,
-                .aligned = draft.random.chance(70),
-                .sources = {Operand::constant(is_other ? 6 : 7), Operand::constant(count)}});
+    Instruction barrier{.op = Op::barrier_sync,
+                        .aligned = draft.random.chance(70),
+                        .sources = {Operand::constant(is_other ? 6 : 7), Operand::constant(count)}};
+    if (draft.random.chance(40)) {
+      barrier.op = Op::barrier_reduce;
+      barrier.variant = draft.random.pick({Variant::popc, Variant::bit_and, Variant::bit_or});
+      barrier.results = {draft.register_of(barrier.variant == Variant::popc ? 32 : 1)};
+      barrier.sources.push_back(Operand::reg(draft.register_of(1)));
+    }
+    draft.emit(std::move(barrier));
     get(draft, place);
     if (!is_other) draft.branch(end);
   }

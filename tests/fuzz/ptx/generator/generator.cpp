@@ -106,9 +106,10 @@ void add_simple_statement(Draft& draft) {
   Random& random = draft.random;
   const Features& features = draft.plan.features;
   if (features.memory && random.chance(25)) return add_access(draft);
-  if (features.floats && random.chance(25)) return add_float(draft);
+  if (features.floats && random.chance(25)) return random.chance(30) ? add_packed(draft) : add_float(draft);
   if (features.atomics && random.chance(20)) return add_atomic(draft);
   if (random.chance(12)) return add_predicate(draft);
+  if (random.chance(7)) return add_carry_chain(draft);
   add_integer(draft);
 }
 

@@ -12,9 +12,15 @@ void add_simple_statement(Draft& draft);
 
 // values.cpp
 void add_integer(Draft& draft);
-void add_float(Draft& draft);
 void add_uniform(Draft& draft);
 void add_predicate(Draft& draft);
+
+// carries.cpp
+void add_carry_chain(Draft& draft);
+
+// floats.cpp
+void add_float(Draft& draft);
+void add_packed(Draft& draft);
 
 // accesses.cpp
 void add_access(Draft& draft);

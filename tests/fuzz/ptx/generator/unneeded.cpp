@@ -43,7 +43,9 @@ void remove_unneeded_shared(Draft& draft) {
   });
 }
 
-bool only_computes(const Instruction& instruction) { return instruction.op <= Op::load; }
+bool only_computes(const Instruction& instruction) {
+  return instruction.op <= Op::load && !touches_carry(instruction.op);
+}
 
 void remove_unread_values(Function& function) {
   for (;;) {

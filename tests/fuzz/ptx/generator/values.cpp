@@ -6,7 +6,8 @@ namespace {
 
 // An integer instruction. `result` and each letter of `sources` say what an operand is:
 //   t  of the instruction's type      x  twice as wide             w  32 bits
-//   a  an amount to shift by          f  a bit field's place or length
+//   a  an amount to shift by          f  a bit field's place or length, of up to 255 bits
+//   q  the same, of up to 64 bits     y  half as wide
 //   n  a divisor                      p  a predicate               c  a byte, constant
 struct Form {
   Op op;
@@ -30,6 +31,9 @@ constexpr Form kForms[] = {
     {Op::mul24_lo, "us", 32, 't', "tt"},
     {Op::mul24_hi, "us", 32, 't', "tt"},
     {Op::sad, "us", 16 | 32 | 64, 't', "ttt"},
+    {Op::dp4a, "us", 32, 't', "ttt"},
+    {Op::dp2a_lo, "us", 32, 't', "ttt"},
+    {Op::dp2a_hi, "us", 32, 't', "ttt"},
     {Op::div, "us", 16 | 32 | 64, 't', "tn"},
     {Op::rem, "us", 16 | 32 | 64, 't', "tn"},
     {Op::abs, "s", 16 | 32 | 64, 't', "t"},
@@ -53,10 +57,17 @@ constexpr Form kForms[] = {
     {Op::popc, "b", 32 | 64, 'w', "t"},
     {Op::clz, "b", 32 | 64, 'w', "t"},
     {Op::bfind, "us", 32 | 64, 'w', "t"},
+    {Op::bfind_shift, "us", 32 | 64, 'w', "t"},
+    {Op::bmsk_clamp, "b", 32, 't', "qq"},
+    {Op::bmsk_wrap, "b", 32, 't', "qq"},
+    {Op::szext_clamp, "us", 32, 't', "tq"},
+    {Op::szext_wrap, "us", 32, 't', "tq"},
     {Op::brev, "b", 32 | 64, 't', "t"},
     {Op::bfe, "us", 32 | 64, 't', "tff"},
     {Op::bfi, "b", 32 | 64, 't', "ttff"},
     {Op::prmt, "b", 32, 't', "ttt"},
+    {Op::prmt, "b", 32, 't', "ttt"},
+    {Op::pack, "b", 32 | 64, 't', "yy"},
     {Op::selp, "bus", 16 | 32 | 64, 't', "ttp"},
     {Op::slct, "us", 16 | 32 | 64, 't', "ttw"},
 };
@@ -64,6 +75,22 @@ constexpr Form kForms[] = {
 Operand masked(Draft& draft, unsigned mask) {
   return Operand::reg(
       draft.make(Op::bit_and, Type::b32, {Operand::reg(draft.register_of(32)), Operand::constant(mask)}));
+}
+
+// A number up to `most`, one less than a power of two, of which ptxas does not know which it is: it takes constants
+// that are too large for others, also where it finds out only by itself that something is constant. In registers they
+// mean what the ISA says.
+Operand unknown_number(Draft& draft, unsigned most) {
+  const int scaled = draft.make(Op::mad_lo, Type::u32,
+                                {Operand::reg(draft.thread), Operand::constant(2 * draft.random.below(most / 2) + 1),
+                                 Operand::constant(draft.random.below(most))});
+  return Operand::reg(draft.make(Op::bit_and, Type::b32, {Operand::reg(scaled), Operand::constant(most)}));
+}
+
+// Never too large if it is a constant, or one in disguise.
+Operand amount(Draft& draft, unsigned usual, unsigned most) {
+  if (draft.random.chance(60)) return Operand::constant(draft.random.below(usual));
+  return draft.random.chance(50) ? masked(draft, usual - 1) : unknown_number(draft, most);
 }
 
 // Never 0, and never -1, by which the lowest number can't be divided.
@@ -81,10 +108,10 @@ Operand source(Draft& draft, char what, Type type) {
   switch (what) {
     case 'x': return Operand::reg(draft.register_of(2 * bits));
     case 'w': return Operand::reg(draft.register_of(32));
-    // ptxas takes constants that are too large for others; in registers they mean what the ISA says.
-    case 'a':
-      return draft.random.chance(70) ? Operand::constant(draft.random.below(bits)) : masked(draft, 2 * bits - 1);
-    case 'f': return draft.random.chance(70) ? Operand::constant(draft.random.below(bits)) : masked(draft, 0xff);
+    case 'a': return amount(draft, bits, 2 * bits - 1);
+    case 'f': return amount(draft, 32, 255);
+    case 'q': return amount(draft, 32, 63);
+    case 'y': return Operand::reg(draft.register_of(bits / 2));
     case 'n': return divisor(draft, type);
     case 'p': return Operand::reg(draft.register_of(1));
     case 'c': return Operand::constant(draft.random.below(256));
@@ -130,6 +157,17 @@ void add_conversion(Draft& draft) {
   draft.emit(convert);
 }
 
+// The halves of a register into two others.
+void add_unpacking(Draft& draft) {
+  const unsigned bits = draft.random.pick({32u, 64u});
+  const std::vector<int>& pool = draft.pool(bits / 2);
+  const std::size_t first = draft.random.below(pool.size());
+  draft.emit({.op = Op::unpack,
+              .type = make_type('b', bits),
+              .results = {pool[first], pool[(first + 1) % pool.size()]},
+              .sources = {Operand::reg(draft.register_of(bits))}});
+}
+
 // What a thread is, scaled: where most addresses come from.
 void add_index(Draft& draft) {
   const Operand scale = Operand::constant(draft.constant(32)), more = draft.word();
@@ -141,6 +179,7 @@ void add_index(Draft& draft) {
 
 void add_integer(Draft& draft) {
   Random& random = draft.random;
+  if (random.chance(4)) return add_unpacking(draft);
   if (random.chance(20)) return add_conversion(draft);
   if (random.chance(8)) return add_index(draft);
   const Form& form = random.pick(kForms);
@@ -148,6 +187,11 @@ void add_integer(Draft& draft) {
   const std::string_view kinds = form.kinds;
   const Type type = make_type(kinds[random.below(kinds.size())], width);
   Instruction instruction{.op = form.op, .type = type};
+  if (form.op == Op::prmt && random.chance(50))
+    instruction.variant =
+        random.pick({Variant::f4e, Variant::b4e, Variant::rc8, Variant::ecl, Variant::ecr, Variant::rc16});
+  if (form.op == Op::dp4a || form.op == Op::dp2a_lo || form.op == Op::dp2a_hi)
+    instruction.from = random.chance(50) ? Type::u32 : Type::s32;
   for (const char* what = form.sources; *what != 0; ++what) instruction.sources.push_back(source(draft, *what, type));
   instruction.results = {draft.register_of(form.result == 't' ? width : form.result == 'x' ? 2 * width : 32)};
   maybe_guard(draft, instruction);

@@ -4,10 +4,11 @@
 namespace ptx_fuzz {
 namespace {
 
-bool all_lanes_are_there(const Draft& draft) {
-  return draft.context.together == Together::block && draft.program.block.count() % 32 == 0 &&
-         !draft.plan.features.exits;
+// Of each warp the lanes from 0 up to some last one are here, in most warps all.
+bool no_lane_is_missing(const Draft& draft) {
+  return draft.context.together == Together::block && !draft.plan.features.exits;
 }
+bool warps_are_full(const Draft& draft) { return draft.program.block.count() % 32 == 0; }
 
 int ballot_of_all(Draft& draft) {
   const int yes = draft.compare(Variant::eq, Type::u32, Operand::reg(draft.lane), Operand::reg(draft.lane));
@@ -32,18 +33,29 @@ int choose_lane(Draft& draft, int present) {
   return draft.make(Op::selp, Type::b32, {Operand::reg(lane), Operand::reg(draft.lane), Operand::reg(is_there)});
 }
 
+// How far a shuffle reaches: pieces of the warp, each up to its end or to some lane of it; where the last warp is not
+// full, up to its last lane.
+Operand range_of_shuffle(Draft& draft, Variant variant) {
+  Random& random = draft.random;
+  if (variant != Variant::up && !warps_are_full(draft)) {
+    const int lanes = draft.make(Op::popc, Type::b32, {Operand::reg(ballot_of_all(draft))});
+    return Operand::reg(draft.make(Op::sub, Type::u32, {Operand::reg(lanes), Operand::constant(1)}));
+  }
+  const unsigned segment = 32 - (1u << random.between(1, 5));
+  const unsigned end = variant == Variant::up ? 0 : 31;
+  return Operand::constant(segment << 8 | (random.chance(80) ? end : random.below(32)));
+}
+
 Instruction shuffle(Draft& draft) {
   Random& random = draft.random;
   Instruction instruction{.op = Op::shuffle, .type = Type::b32, .variant = Variant::idx};
   const Operand value = Operand::reg(draft.register_of(32));
-  if (all_lanes_are_there(draft) && random.chance(70)) {
+  if (no_lane_is_missing(draft) && random.chance(70)) {
     instruction.variant = random.pick({Variant::up, Variant::down, Variant::bfly, Variant::idx});
-    const unsigned segment = 32 - (1u << random.between(1, 5));
-    const unsigned clamp = instruction.variant == Variant::up ? 0 : 31;
     const Operand by = random.chance(70)
                            ? Operand::constant(random.below(32))
                            : Operand::reg(draft.make(Op::bit_and, Type::b32, {draft.word(), Operand::constant(31)}));
-    instruction.sources = {value, by, Operand::constant(segment << 8 | clamp), draft.context.mask};
+    instruction.sources = {value, by, range_of_shuffle(draft, instruction.variant), draft.context.mask};
   } else {
     const int lane = choose_lane(draft, ballot_of_all(draft));
     instruction.sources = {value, Operand::reg(lane), Operand::constant(31), draft.context.mask};

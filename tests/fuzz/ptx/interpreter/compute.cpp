@@ -93,16 +93,56 @@ std::uint64_t insert_field(std::uint64_t field, std::uint64_t into, std::uint64_
   return into;
 }
 
-std::uint64_t permute_bytes(const std::uint64_t* sources) {
+// Which of the eight bytes goes to `byte`, and whether only its sign.
+unsigned select_byte(Variant mode, std::uint64_t control, unsigned byte) {
+  const unsigned n = control & 3;
+  switch (mode) {
+    case Variant::none: return control >> (4 * byte) & 15;
+    case Variant::f4e: return n + byte;
+    case Variant::b4e: return (n - byte) & 7;
+    case Variant::rc8: return n;
+    case Variant::ecl: return std::max(n, byte);
+    case Variant::ecr: return std::min(n, byte);
+    case Variant::rc16: return 2 * (n & 1) + (byte & 1);
+    default: throw std::logic_error("a permutation of another kind");
+  }
+}
+
+std::uint64_t permute_bytes(Variant mode, const std::uint64_t* sources) {
   const std::uint64_t both = sources[1] << 32 | truncate(sources[0], 32);
   std::uint64_t result = 0;
   for (unsigned byte = 0; byte < 4; ++byte) {
-    const std::uint64_t selector = sources[2] >> (4 * byte) & 15;
+    const std::uint64_t selector = select_byte(mode, sources[2], byte);
     std::uint64_t chosen = both >> (8 * (selector & 7)) & 0xff;
     if ((selector & 8) != 0) chosen = (chosen & 0x80) != 0 ? 0xff : 0;
     result |= chosen << (8 * byte);
   }
   return result;
+}
+
+// Products of the parts of a (in `parts` pieces) and the bytes of b from `first_byte` on, added up.
+std::uint64_t dot_product(const Instruction& instruction, const std::uint64_t* s, unsigned parts, unsigned first_byte) {
+  const unsigned bits = 32 / parts;
+  std::uint64_t sum = s[2];
+  for (unsigned i = 0; i < parts; ++i) {
+    const std::uint64_t a = s[0] >> (i * bits), b = s[1] >> (8 * (first_byte + i));
+    sum += (is_signed(instruction.type) ? static_cast<std::uint64_t>(sign_extend(a, bits)) : truncate(a, bits)) *
+           (is_signed(instruction.from) ? static_cast<std::uint64_t>(sign_extend(b, 8)) : truncate(b, 8));
+  }
+  return sum;
+}
+
+std::uint64_t bit_mask(std::uint64_t place, std::uint64_t length, bool wraps) {
+  place = wraps ? place & 31 : std::min<std::uint64_t>(place, 32);
+  length = wraps ? length & 31 : std::min<std::uint64_t>(length, 32);
+  return truncate(truncate(~std::uint64_t{0}, static_cast<unsigned>(length)) << place, 32);
+}
+
+std::uint64_t extend_low_bits(std::uint64_t value, std::uint64_t length, bool wraps, bool with_sign) {
+  length = wraps ? length & 31 : std::min<std::uint64_t>(length, 32);
+  if (length == 0) return 0;
+  const auto bits = static_cast<unsigned>(length);
+  return with_sign ? static_cast<std::uint64_t>(sign_extend(value, bits)) : truncate(value, bits);
 }
 
 template <typename T>
@@ -173,6 +213,9 @@ std::uint64_t compute_integer(const Instruction& instruction, const std::uint64_
       return instruction.op == Op::mul24_lo ? low(part(s[0]) * part(s[1])) : high(part(s[0]) * part(s[1]), 16);
     }
     case Op::sad: return low(a > b ? a - b : b - a) + s[2];
+    case Op::dp4a: return dot_product(instruction, s, 4, 0);
+    case Op::dp2a_lo: return dot_product(instruction, s, 2, 0);
+    case Op::dp2a_hi: return dot_product(instruction, s, 2, 2);
     case Op::div: return low(a / b);
     case Op::rem: return low(a % b);
     case Op::abs: return low(a < 0 ? -a : a);
@@ -194,10 +237,19 @@ std::uint64_t compute_integer(const Instruction& instruction, const std::uint64_
     case Op::popc: return static_cast<unsigned>(std::popcount(s[0]));
     case Op::clz: return static_cast<unsigned>(std::countl_zero(s[0])) - (64 - bits);
     case Op::bfind: return find_highest(s[0], type);
+    case Op::bfind_shift: {
+      const std::uint64_t place = find_highest(s[0], type);
+      return place == 0xffffffffu ? place : bits - 1 - place;
+    }
+    case Op::bmsk_clamp: return bit_mask(truncate(s[0], 32), truncate(s[1], 32), false);
+    case Op::bmsk_wrap: return bit_mask(s[0], s[1], true);
+    case Op::szext_clamp: return extend_low_bits(s[0], truncate(s[1], 32), false, is_signed(type));
+    case Op::szext_wrap: return extend_low_bits(s[0], s[1], true, is_signed(type));
+    case Op::pack: return s[1] << (bits / 2) | truncate(s[0], bits / 2);
     case Op::brev: return reverse_bits(s[0], bits);
     case Op::bfe: return extract_field(s[0], s[1], s[2], type);
     case Op::bfi: return insert_field(s[0], s[1], s[2], s[3], bits);
-    case Op::prmt: return permute_bytes(s);
+    case Op::prmt: return permute_bytes(instruction.variant, s);
     case Op::selp: return s[2] != 0 ? s[0] : s[1];
     case Op::slct: return sign_extend(s[2], 32) >= 0 ? s[0] : s[1];
     default: throw std::logic_error("an instruction that computes no integer");
@@ -219,8 +271,37 @@ std::uint64_t compute(const Instruction& instruction, const std::uint64_t* sourc
   return truncate(result, result_bits);
 }
 
+std::uint64_t compute_with_carry(const Instruction& instruction, const std::uint64_t* s, bool& carry) {
+  const Type type = instruction.type;
+  const unsigned bits = bits_of(type);
+  std::uint64_t a = s[0], b = s[1];
+  bool carry_in = carry;
+  switch (instruction.op) {
+    case Op::add_cc: carry_in = false; break;
+    case Op::addc:
+    case Op::addc_cc: break;
+    case Op::sub_cc:
+      b = ~b;
+      carry_in = true;
+      break;
+    case Op::subc:
+    case Op::subc_cc: b = ~b; break;
+    case Op::mad_lo_cc:
+    case Op::mad_hi_cc: carry_in = false; [[fallthrough]];
+    default: {
+      const bool is_high = instruction.op >= Op::mad_hi_cc;
+      a = is_high ? high_product(as_number(s[0], type), as_number(s[1], type), type) : s[0] * s[1];
+      b = s[2];
+    }
+  }
+  const UnsignedWide sum = UnsignedWide{truncate(a, bits)} + truncate(b, bits) + (carry_in ? 1 : 0);
+  carry = (sum >> bits & 1) != 0;
+  return truncate(static_cast<std::uint64_t>(sum), bits);
+}
+
 std::uint64_t compute_atomic(Variant operation, Type type, std::uint64_t old, std::uint64_t value,
                              std::uint64_t desired) {
+  if (is_float(type)) return add_floats(type, old, value);
   const Wide a = as_number(old, type), b = as_number(value, type);
   switch (operation) {
     case Variant::add: return old + value;

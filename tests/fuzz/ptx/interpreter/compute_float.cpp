@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "fuzz/ptx/interpreter/compute.hpp"
+#include "fuzz/ptx/interpreter/memory.hpp"
 
 namespace ptx_fuzz {
 namespace {
@@ -31,27 +32,40 @@ double add_to_odd(double a, double b) {
   return std::bit_cast<double>(bits);
 }
 
-// To the nearest f16, the even one of two.
-std::uint64_t to_half(double value) {
+// How a number of 16 bits is made up: bits of its fraction, and the exponent of the smallest normal number.
+struct HalfFormat {
+  int fraction_bits;
+  int lowest;
+};
+HalfFormat format_of(Type type) { return type == Type::bf16 ? HalfFormat{7, -126} : HalfFormat{10, -14}; }
+
+// To the nearest one, the even one of two.
+std::uint64_t to_half(double value, Type type) {
+  const auto [fraction_bits, lowest] = format_of(type);
   const std::uint64_t sign = std::signbit(value) ? 0x8000 : 0;
+  const std::uint64_t infinity = 0x7fff >> fraction_bits << fraction_bits;
   const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return 0x7fff;
-  if (std::isinf(value)) return sign | 0x7c00;
-  const int exponent = magnitude == 0 ? -14 : std::max(std::ilogb(magnitude), -14);
-  const double units = std::nearbyint(std::ldexp(magnitude, 10 - exponent));  // of 2^(exponent - 10)
-  if (std::ldexp(units, exponent - 10) > 65504) return sign | 0x7c00;
-  // What is left of the units beyond the implicit one carries into the exponent by itself.
-  return sign + static_cast<std::uint64_t>(exponent + 14) * 1024 + static_cast<std::uint64_t>(units);
+  if (std::isnan(value)) return canonical_nan(type);
+  if (std::isinf(value)) return sign | infinity;
+  const int exponent = magnitude == 0 ? lowest : std::max(std::ilogb(magnitude), lowest);
+  if (exponent > 1 - lowest) return sign | infinity;
+  const double units = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
+  // What is left of the units beyond the implicit one carries into the exponent by itself, as far as to infinity.
+  return sign + (static_cast<std::uint64_t>(exponent - lowest) << fraction_bits) + static_cast<std::uint64_t>(units);
 }
 
-double from_half(std::uint64_t bits) {
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const double fraction = static_cast<double>(bits & 1023);
+double from_half(std::uint64_t bits, Type type) {
+  const auto [fraction_bits, lowest] = format_of(type);
+  const std::uint64_t one = std::uint64_t{1} << fraction_bits;
+  const int exponent = static_cast<int>((bits & 0x7fff) >> fraction_bits);
+  const double fraction = static_cast<double>(bits & (one - 1));
   double value = 0;
-  if (exponent == 31)
+  if (exponent == 0x7fff >> fraction_bits)
     value = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  else if (exponent == 0)
+    value = std::ldexp(fraction, lowest - fraction_bits);
   else
-    value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    value = std::ldexp(static_cast<double>(one) + fraction, exponent - 1 + lowest - fraction_bits);
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
@@ -82,7 +96,7 @@ bool compute_bits(const Instruction& instruction, const std::uint64_t* s, std::u
 
 template <typename T>
 std::uint64_t to_integer(double value) {
-  if (std::isnan(value)) throw std::logic_error("programs convert no NaN to an integer");
+  if (std::isnan(value)) throw Undefined("converts a NaN to an integer");
   const double whole = std::trunc(value);
   if (whole < static_cast<double>(std::numeric_limits<T>::min()))
     return static_cast<std::uint64_t>(std::numeric_limits<T>::min());
@@ -106,7 +120,7 @@ std::uint64_t from_integer(T value, Type to) {
   if (to == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   if (to == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
   if (bits_of(to) != 16) throw std::logic_error("a conversion to another floating-point number");
-  return to_half(static_cast<double>(value));  // exact for the 32 bits that programs convert
+  return to_half(static_cast<double>(value), to);  // exact for the 32 bits that programs convert
 }
 
 std::uint64_t convert(const Instruction& instruction, std::uint64_t source) {
@@ -117,38 +131,68 @@ std::uint64_t convert(const Instruction& instruction, std::uint64_t source) {
   const double value = to_double(source, instruction.from);
   if (!is_float(instruction.type)) return round_to_integer(value, instruction.type);
   if (instruction.type == Type::f64) return std::bit_cast<std::uint64_t>(value);
-  if (instruction.type == Type::f16) return to_half(value);
+  if (bits_of(instruction.type) == 16) return to_half(value, instruction.type);
   return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+
+// Products of two halves are exact, and so are sums that are rounded to odd.
+std::uint64_t compute_half(Op op, Type type, const std::uint64_t* s) {
+  const auto of = [&](unsigned i) { return from_half(s[i], type); };
+  switch (op) {
+    case Op::add: return to_half(add_to_odd(of(0), of(1)), type);
+    case Op::sub: return to_half(add_to_odd(of(0), -of(1)), type);
+    case Op::fma: return to_half(add_to_odd(of(0) * of(1), of(2)), type);
+    default: return to_half(compute_as(op, of(0), of(1), 0.0), type);
+  }
+}
+
+std::uint64_t with_canonical_nan(std::uint64_t bits, Type type) {
+  return std::isnan(to_double(bits, type)) ? canonical_nan(type) : bits;
+}
+
+std::uint64_t compute_number(const Instruction& instruction, const std::uint64_t* s) {
+  std::uint64_t result = 0;
+  const Type type = instruction.type;
+  if (instruction.op == Op::cvt) return convert(instruction, s[0]);
+  if (compute_bits(instruction, s, result)) return result;
+  if (type == Type::f64) {
+    const auto of = [&](unsigned i) { return std::bit_cast<double>(s[i]); };
+    return std::bit_cast<std::uint64_t>(compute_as(instruction.op, of(0), of(1), of(2)));
+  }
+  if (bits_of(type) == 16) return compute_half(instruction.op, type, s);
+  const auto of = [&](unsigned i) { return std::bit_cast<float>(static_cast<std::uint32_t>(s[i])); };
+  return std::bit_cast<std::uint32_t>(compute_as(instruction.op, of(0), of(1), of(2)));
+}
+
+// Low half and high half by themselves.
+std::uint64_t compute_packed(const Instruction& instruction, const std::uint64_t* s) {
+  Instruction of_half = instruction;
+  of_half.type = half_of(instruction.type);
+  std::uint64_t result = 0;
+  for (const unsigned shift : {0u, 16u}) {
+    const std::uint64_t halves[3] = {s[0] >> shift & 0xffff, s[1] >> shift & 0xffff, s[2] >> shift & 0xffff};
+    result |= compute_float(of_half, halves) << shift;
+  }
+  return result;
 }
 
 }  // namespace
 
 double to_double(std::uint64_t bits, Type type) {
   if (type == Type::f64) return std::bit_cast<double>(bits);
-  if (type == Type::f16) return from_half(bits);
+  if (bits_of(type) == 16) return from_half(bits, type);
   return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
 }
 
-std::uint64_t compute_float(const Instruction& instruction, const std::uint64_t* s) {
-  std::uint64_t result = 0;
-  if (instruction.op == Op::cvt) return convert(instruction, s[0]);
-  if (compute_bits(instruction, s, result)) return result;
-  if (instruction.type == Type::f64) {
-    const auto of = [&](unsigned i) { return std::bit_cast<double>(s[i]); };
-    return std::bit_cast<std::uint64_t>(compute_as(instruction.op, of(0), of(1), of(2)));
-  }
-  if (instruction.type == Type::f16) {
-    // Sums and products of two halves are exact, but for sums that are rounded to odd.
-    const auto of = [&](unsigned i) { return from_half(s[i]); };
-    switch (instruction.op) {
-      case Op::add: return to_half(add_to_odd(of(0), of(1)));
-      case Op::sub: return to_half(add_to_odd(of(0), -of(1)));
-      case Op::fma: return to_half(add_to_odd(of(0) * of(1), of(2)));
-      default: return to_half(compute_as(instruction.op, of(0), of(1), 0.0));
-    }
-  }
-  const auto of = [&](unsigned i) { return std::bit_cast<float>(static_cast<std::uint32_t>(s[i])); };
-  return std::bit_cast<std::uint32_t>(compute_as(instruction.op, of(0), of(1), of(2)));
+std::uint64_t compute_float(const Instruction& instruction, const std::uint64_t* sources) {
+  if (is_packed(instruction.type)) return compute_packed(instruction, sources);
+  const std::uint64_t result = compute_number(instruction, sources);
+  return may_give_nan(instruction) ? with_canonical_nan(result, instruction.type) : result;
+}
+
+std::uint64_t add_floats(Type type, std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t sources[3] = {a, b, 0};
+  return compute_float({.op = Op::add, .type = type}, sources);
 }
 
 }  // namespace ptx_fuzz

@@ -66,6 +66,7 @@ class BlockRun {
     Frame& frame = thread.frame();
     if (frame.next >= frame.function->body.size()) return leave(thread);
     const Instruction& instruction = frame.function->body[frame.next++];
+    if (keeps_no_carry(instruction.op)) thread.carry_is_known = false;
     if (instruction.op == Op::label || is_off(thread, instruction)) return;
     switch (instruction.op) {
       case Op::branch: frame.next = label(*frame.function, instruction.target); return;
@@ -79,6 +80,8 @@ class BlockRun {
                      source(thread, instruction, 0) | static_cast<std::uint64_t>(instruction.space) << kSpaceShift);
         return;
       case Op::fence: return;
+      case Op::unpack: return unpack(thread, instruction);
+      case Op::activemask: thread.write(instruction.results[0], std::uint64_t{1} << thread.lane()); return;
       case Op::load:
       case Op::store:
       case Op::atomic:
@@ -94,6 +97,9 @@ class BlockRun {
       default: return calculate(thread, instruction);
     }
   }
+
+  // Chains of extended precision are in straight code.
+  static bool keeps_no_carry(Op op) { return op >= Op::label; }
 
   // Of the kernel's array, the block's shared memory, or the frame's local memory.
   static std::uint64_t address_of(Space space, const Frame& frame) {
@@ -118,7 +124,21 @@ class BlockRun {
         sources[i] =
             truncate(sources[i], instruction.op == Op::cvt ? bits_of(instruction.from) : bits_of(instruction.type));
     }
-    thread.write(instruction.results[0], compute(instruction, sources, 64));
+    if (!touches_carry(instruction.op)) return thread.write(instruction.results[0], compute(instruction, sources, 64));
+    const bool reads = instruction.op != Op::add_cc && instruction.op != Op::sub_cc &&
+                       instruction.op != Op::mad_lo_cc && instruction.op != Op::mad_hi_cc;
+    if (reads && !thread.carry_is_known) throw Undefined("reads a carry that nothing was written to");
+    bool carry = thread.carry;
+    thread.write(instruction.results[0], compute_with_carry(instruction, sources, carry));
+    const bool writes = instruction.op != Op::addc && instruction.op != Op::subc && instruction.op != Op::madc_lo &&
+                        instruction.op != Op::madc_hi;
+    if (writes) thread.carry = carry, thread.carry_is_known = true;
+  }
+
+  void unpack(Thread& thread, const Instruction& instruction) {
+    const std::uint64_t whole = source(thread, instruction, 0);
+    thread.write(instruction.results[0], whole);
+    thread.write(instruction.results[1], whole >> (bits_of(instruction.type) / 2));
   }
 
   void branch_by_table(Thread& thread, const Instruction& instruction) {

@@ -28,6 +28,7 @@ struct Thread {
   Memory local;
   std::size_t local_bytes = 0;
   unsigned steps = 0;
+  bool carry = false, carry_is_known = false;
 
   // While waiting: at which instruction, and with which operands.
   const Instruction* at = nullptr;

@@ -12,12 +12,35 @@
 
 namespace ptx_fuzz {
 
-enum class Type : std::uint8_t { pred, b8, u8, s8, b16, u16, s16, f16, b32, u32, s32, f32, b64, u64, s64, f64 };
+enum class Type : std::uint8_t {
+  pred,
+  b8,
+  u8,
+  s8,
+  b16,
+  u16,
+  s16,
+  f16,
+  b32,
+  u32,
+  s32,
+  f32,
+  b64,
+  u64,
+  s64,
+  f64,
+  bf16,
+  f16x2,
+  bf16x2
+};
 
 unsigned bits_of(Type type);
 inline unsigned bytes_of(Type type) { return bits_of(type) / 8; }
 bool is_signed(Type type);
 bool is_float(Type type);
+/// Two halves in 32 bits, and what each of them is.
+bool is_packed(Type type);
+Type half_of(Type type);
 const char* name_of(Type type);  // "u32"
 /// The type of this kind ('b', 'u', 's', 'f') and width.
 Type make_type(char kind, unsigned bits);
@@ -37,6 +60,8 @@ enum class Op : std::uint8_t {
 #define OPERATION(op, spelling) op,
 #include "fuzz/ptx/model/operations.def"
 };
+
+bool touches_carry(Op op);
 
 const char* name_of(Op op);  // "add", as a reader of the generator knows it
 
@@ -94,6 +119,11 @@ struct Instruction {
   std::vector<int> results;      // registers; -1 for one that is not wanted
   std::vector<Operand> sources;  // of a memory access, the address comes first
 };
+
+/// Which NaN an instruction gives is nobody's business: the writer makes all of them the same one right behind it, and
+/// so does the interpreter.
+bool may_give_nan(const Instruction& instruction);
+std::uint64_t canonical_nan(Type type);
 
 struct Function {
   std::string name;

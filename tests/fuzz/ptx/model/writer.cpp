@@ -2,6 +2,7 @@
 
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 namespace ptx_fuzz {
 namespace {
@@ -82,10 +83,22 @@ class FunctionWriter {
     for (const int number : used_registers())
       out_ << (in_line++ % 8 == 0 ? "\n  " : " ") << ".reg ." << type_of(number) << " " << reg(number) << ";";
     out_ << "\n";
+    declare_for_canonical();
     if (function_.local_bytes != 0) out_ << "  .local .align 16 .b8 frame[" << function_.local_bytes << "];\n";
     for (std::size_t i = 0; i < function_.parameters.size(); ++i)
       out_ << "  ld.param." << type_of(function_.parameters[i]) << " " << reg(function_.parameters[i]) << ", [q" << i
            << "];\n";
+  }
+
+  void declare_for_canonical() {
+    std::set<std::string> names;
+    for (const Instruction& instruction : function_.body) {
+      if (!may_give_nan(instruction)) continue;
+      const Type type = is_packed(instruction.type) ? half_of(instruction.type) : instruction.type;
+      names.insert(".reg .pred %nan_" + std::string(name_of(type)) + ";");
+      if (is_packed(instruction.type)) names.insert({".reg .b16 %low_half;", ".reg .b16 %high_half;"});
+    }
+    for (const std::string& name : names) out_ << "  " << name << "\n";
   }
 
   std::string reg(int number) const {
@@ -123,6 +136,10 @@ class FunctionWriter {
       case Op::cvt: return instruction.from;
       case Op::shl:
       case Op::shr: return number == 1 ? Type::u32 : instruction.type;
+      case Op::szext_clamp:
+      case Op::szext_wrap:
+      case Op::bmsk_clamp:
+      case Op::bmsk_wrap: return number >= 1 ? Type::u32 : instruction.type;
       case Op::bfe: return number >= 1 ? Type::u32 : instruction.type;
       case Op::bfi: return number >= 2 ? Type::u32 : instruction.type;
       case Op::shuffle:
@@ -147,6 +164,25 @@ class FunctionWriter {
       out_ << "  " << guard << "st.param." << type_of(function_.result) << " [result], " << reg(function_.result)
            << ";\n";
     out_ << "  " << guard << text(instruction) << ";\n";
+    if (may_give_nan(instruction)) canonical(instruction, guard);
+  }
+
+  // The names of registers that only this uses start with another letter.
+  void canonical(const Instruction& instruction, const std::string& guard) {
+    const auto settle = [&](Type type, const std::string& number) {
+      const std::string name = name_of(type), bits = std::to_string(bits_of(type)), nan = "%nan_" + name;
+      out_ << "  setp.nan." << name << " " << nan << ", " << number << ", " << number << ";\n  @" << nan << " mov.b"
+           << bits << " " << number << ", " << canonical_nan(type) << ";\n";
+    };
+    const std::string number = reg(instruction.results[0]);
+    if (!is_packed(instruction.type)) {
+      if (guard.empty()) return settle(instruction.type, number);
+      throw std::logic_error("instructions that may give a NaN have no guard");
+    }
+    out_ << "  mov.b32 {%low_half, %high_half}, " << number << ";\n";
+    settle(half_of(instruction.type), "%low_half");
+    settle(half_of(instruction.type), "%high_half");
+    out_ << "  mov.b32 " << number << ", {%low_half, %high_half};\n";
   }
 
   void branch_table(const Instruction& instruction) {
@@ -205,6 +241,13 @@ class FunctionWriter {
       }
       case Op::cvt:
         return name + variant + (i.saturate ? ".sat" : "") + type + "." + name_of(i.from) + " " + result + sources(i);
+      case Op::prmt: return name + type + variant + " " + result + sources(i);
+      case Op::dp4a:
+      case Op::dp2a_lo:
+      case Op::dp2a_hi: return name + type + "." + name_of(i.from) + " " + result + sources(i);
+      case Op::pack: return name + type + " " + result + ", {" + sources(i).substr(2) + "}";
+      case Op::unpack: return name + type + " " + vector(i) + sources(i);
+      case Op::activemask: return name + type + " " + result;
       case Op::slct: return name + type + ".s32 " + result + sources(i);
       case Op::mul_lo: return (is_float(i.type) ? "mul" : name) + type + " " + result + sources(i);
       case Op::address_of:
@@ -218,8 +261,9 @@ class FunctionWriter {
         if (i.sources.size() == 2) return name + variant + space + type + " " + address(i) + sources(i, 1);
         return name + space + ".v" + std::to_string(i.sources.size() - 1) + type + " " + address(i) + ", {" +
                sources(i, 1).substr(2) + "}";
-      case Op::atomic: return name + space + variant + type + " " + result + ", " + address(i) + sources(i, 1);
-      case Op::reduction: return name + space + variant + type + " " + address(i) + sources(i, 1);
+      case Op::atomic:
+        return name + space + variant + atomic_type(i) + " " + result + ", " + address(i) + sources(i, 1);
+      case Op::reduction: return name + space + variant + atomic_type(i) + " " + address(i) + sources(i, 1);
       case Op::barrier_sync:
       case Op::barrier_arrive:
       case Op::barrier_reduce: return barrier(i);
@@ -232,6 +276,10 @@ class FunctionWriter {
                sources(i);
       default: return name + variant + type + " " + result + sources(i);
     }
+  }
+
+  static std::string atomic_type(const Instruction& instruction) {
+    return (is_packed(instruction.type) ? ".noftz." : ".") + std::string(name_of(instruction.type));
   }
 
   std::string address(const Instruction& instruction) const {
@@ -276,7 +324,7 @@ std::string write_ptx(const Program& program) {
       << program.block.y << "x" << program.block.z << " threads, " << program.memory.size()
       << " bytes of memory, n0 = " << program.parameters[0] << ", n1 = " << program.parameters[1]
       << ", n2 = " << program.parameters[2] << "\n"
-      << ".version 7.8\n.target sm_80\n.address_size 64\n";
+      << ".version 7.8\n.target sm_90\n.address_size 64\n";
   if (program.shared_bytes != 0) out << ".shared .align 16 .b8 block_memory[" << program.shared_bytes << "];\n";
   for (std::size_t i = 1; i < program.functions.size(); ++i) {
     FunctionWriter(program, program.functions[i], out).header();

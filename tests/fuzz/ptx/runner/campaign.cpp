@@ -58,7 +58,7 @@ class Campaign {
     const CacheFolder cache;
     std::vector<Worker> workers;
     for (const std::string& width : options_.widths)
-      workers.emplace_back(width, options_.widths.size() > 1 ? cache.path() : "");
+      workers.emplace_back(width, options_.widths.size() > 1 ? cache.path() : "", options_.optimisation);
     for (;;) {
       const std::uint64_t turn = next_++;
       const bool is_kept = turn < options_.kept.size();
@@ -71,7 +71,11 @@ class Campaign {
         ++failed_;
         std::printf("%s\n", error.what());
       }
-      ++done_;
+      if (const unsigned done = ++done_; options_.fresh && done % 1000 == 0) {
+        std::printf("%u programs from seed %llu on, %u failures\n", done,
+                    static_cast<unsigned long long>(options_.first_seed), failed_.load());
+        std::fflush(stdout);
+      }
     }
   }
 
@@ -93,6 +97,7 @@ class Campaign {
   std::string command(std::uint64_t seed, const std::string& width, const std::set<unsigned>& out) const {
     std::string text = "ptx_fuzz --seeds " + std::to_string(seed);
     if (!width.empty()) text += " --width " + width;
+    if (options_.optimisation != kFullOptimisation) text += " --optimisation " + std::to_string(options_.optimisation);
     if (!options_.feature_list.empty()) text += " --features " + options_.feature_list;
     if (!out.empty()) text += " --without " + write_numbers(out);
     return text;

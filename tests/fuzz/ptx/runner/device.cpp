@@ -34,11 +34,12 @@ void use_device() {
 
 class Module {
  public:
-  explicit Module(const std::string& ptx) {
+  Module(const std::string& ptx, unsigned optimisation) {
     std::string log(4096, '\0');
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    const CUresult result = CU(cuModuleLoadDataEx)(&module_, ptx.c_str(), 2, options, values);
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size()),
+                      reinterpret_cast<void*>(std::uintptr_t{optimisation})};
+    const CUresult result = CU(cuModuleLoadDataEx)(&module_, ptx.c_str(), 3, options, values);
     expect(result, "cuModuleLoadDataEx", log.c_str());
   }
   ~Module() { CU(cuModuleUnload)(module_); }
@@ -65,9 +66,9 @@ CUdeviceptr memory_of(std::size_t bytes) {
   return memory;
 }
 
-std::vector<std::uint8_t> run(const Launch& launch) {
+std::vector<std::uint8_t> run(const Launch& launch, unsigned optimisation) {
   use_device();
-  const Module module(launch.ptx);
+  const Module module(launch.ptx, optimisation);
   CUdeviceptr memory = memory_of(launch.memory.size());
   expect(CU(cuMemcpyHtoD)(memory, launch.memory.data(), launch.memory.size()), "cuMemcpyHtoD");
   std::array<std::uint32_t, 3> numbers = launch.parameters;
@@ -87,10 +88,10 @@ Launch make_launch(const Program& program) {
   return {program.block, program.blocks, program.parameters, program.memory, write_ptx(program)};
 }
 
-DeviceRun run_on_device(const Launch& launch) {
+DeviceRun run_on_device(const Launch& launch, unsigned optimisation) {
   DeviceRun result;
   try {
-    result.memory = run(launch);
+    result.memory = run(launch, optimisation);
   } catch (const DriverFailure& failure) {
     result.error = failure.what();
   }

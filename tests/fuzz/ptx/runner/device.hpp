@@ -26,6 +26,7 @@ struct DeviceRun {
 };
 
 /// Runs it on device 0 of the driver that CUPRUM_DRIVER names.
-DeviceRun run_on_device(const Launch& launch);
+/// `optimisation` is the level at which the driver compiles, 0 to 4.
+DeviceRun run_on_device(const Launch& launch, unsigned optimisation);
 
 }  // namespace ptx_fuzz

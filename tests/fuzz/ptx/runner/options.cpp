@@ -24,6 +24,7 @@ with an interpreter. Ends with status 1 if one differs, fails, crashes or hangs,
   --limit S          most seconds for one program; default 60
   --features F,...   only programs with these: loops, gotos, memory, floats, atomics, barriers, pieces, warps, exits, calls,
                      recursion, signals; with -F, all but these
+  --optimisation N   let the driver compile at level N, 0 to 4: a GPU that is right at 0 only shows a defect of ptxas
   --reduce N         how many failing programs to reduce; default 3
   --without N,N-M    the program without these statements, as a reduced one is reproduced
   --print            print the first seed's program instead of running it
@@ -90,6 +91,10 @@ const std::map<std::string, void (*)(Options&, const std::string&)> kValues = {
      [](Options& o, const std::string& v) { o.limit_seconds = static_cast<unsigned>(parse_number("--limit", v)); }},
     {"--reduce",
      [](Options& o, const std::string& v) { o.most_reduced = static_cast<unsigned>(parse_number("--reduce", v)); }},
+    {"--optimisation",
+     [](Options& o, const std::string& v) {
+       o.optimisation = static_cast<unsigned>(parse_number("--optimisation", v));
+     }},
     {"--without", [](Options& o, const std::string& v) { o.without = parse_numbers(v); }},
     {"--features", [](Options& o, const std::string& v) { o.features = parse_features(o.feature_list = v); }},
 };

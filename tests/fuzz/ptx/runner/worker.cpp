@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -84,9 +85,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-int work() {
+int work(unsigned optimisation) {
   for (Launch launch; read_question(std::cin, launch);) {
-    const DeviceRun run = run_on_device(launch);
+    const DeviceRun run = run_on_device(launch, optimisation);
     answer(run);
     // The context may be unusable after an error.
     if (!run.error.empty()) return 0;
@@ -97,6 +98,7 @@ int work() {
 Worker::Worker(Worker&& other) noexcept
     : width_(std::move(other.width_)),
       cache_(std::move(other.cache_)),
+      optimisation_(other.optimisation_),
       process_(std::exchange(other.process_, -1)),
       to_(other.to_),
       from_(other.from_) {}
@@ -112,7 +114,7 @@ void Worker::start() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input[0], 0);
   posix_spawn_file_actions_adddup2(&actions, output[1], 1);
-  std::vector<std::string> arguments = {"ptx_fuzz", "--worker"};
+  std::vector<std::string> arguments = {"ptx_fuzz", "--worker", "--optimisation", std::to_string(optimisation_)};
   std::vector<std::string> environment = environment_for(width_, cache_);
   const int error = posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, pointers(arguments).data(),
                                 pointers(environment).data());
@@ -151,15 +153,32 @@ bool Worker::send(const Launch& launch) {
   return true;
 }
 
-bool Worker::receive(std::size_t bytes, std::chrono::steady_clock::time_point deadline, bool& in_time,
-                     std::string& text) {
+std::chrono::milliseconds Worker::processor_time() const {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process_, &clock) == 0) clock_gettime(clock, &used);
+  return std::chrono::milliseconds(1000 * used.tv_sec + used.tv_nsec / 1000000);
+}
+
+// On a busy machine a process that does not get on may just not have had its turn.
+bool Worker::has_given_up(Patience& patience) const {
+  const bool had_its_turn = 2 * (processor_time() - patience.used_before) >= patience.limit;
+  if (had_its_turn || patience.extensions == 0) return patience.is_over = true;
+  --patience.extensions;
+  patience.end += patience.limit;
+  return false;
+}
+
+bool Worker::receive(std::size_t bytes, Patience& patience, std::string& text) {
   text.clear();
   while (text.size() < bytes) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(patience.end - std::chrono::steady_clock::now());
     pollfd descriptor{from_, POLLIN, 0};
     const int ready = left.count() > 0 ? poll(&descriptor, 1, static_cast<int>(left.count())) : 0;
-    if (ready == 0) return in_time = false;
+    if (ready == 0) {
+      if (has_given_up(patience)) return false;
+      continue;
+    }
     std::string piece(bytes - text.size(), '\0');
     const ssize_t got = read(from_, piece.data(), piece.size());
     if (got <= 0) return false;
@@ -171,12 +190,11 @@ bool Worker::receive(std::size_t bytes, std::chrono::steady_clock::time_point de
 Verdict Worker::run(const Trial& trial, std::chrono::milliseconds limit) {
   if (!trial.expected.undefined.empty()) return {Verdict::Kind::undefined, trial.expected.undefined};
   start();
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  bool in_time = true;
+  Patience patience{std::chrono::steady_clock::now() + limit, limit, processor_time()};
   std::string header, bytes;
-  const bool answered = send(trial.launch) && receive(kHeader, deadline, in_time, header) &&
-                        receive(std::strtoul(header.c_str() + 1, nullptr, 10), deadline, in_time, bytes);
-  if (!answered && !in_time) {
+  const bool answered = send(trial.launch) && receive(kHeader, patience, header) &&
+                        receive(std::strtoul(header.c_str() + 1, nullptr, 10), patience, bytes);
+  if (!answered && patience.is_over) {
     stop();
     return {Verdict::Kind::hangs, "no answer after " + std::to_string(limit.count()) + " ms\n"};
   }
