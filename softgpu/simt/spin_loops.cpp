@@ -1,9 +1,15 @@
 #include "softgpu/simt/spin_loops.hpp"
 
+#include <optional>
+#include <utility>
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "softgpu/abi/marks.hpp"
@@ -14,31 +20,111 @@ using namespace llvm;
 
 namespace {
 
-// Doing it again changes nothing: what it finds then is what others have written.
-bool is_idempotent(const AtomicRMWInst& rmw) {
+bool is_zero(const Value& value) {
+  const auto* constant = dyn_cast<Constant>(&value);
+  return constant && (constant->isNullValue() || constant->isNegativeZeroValue());
+}
+
+template <typename Found>
+bool any_instruction(const Loop& loop, Found found) {
+  return any_of(loop.blocks(), [&](const BasicBlock* block) { return any_of(*block, found); });
+}
+
+// Something else in the loop may take back what an atomic operation has added there.
+bool is_undone(const AtomicRMWInst& rmw, const Loop& loop) {
+  return any_instruction(loop, [&](const Instruction& other) {
+    if (&other == &rmw) return false;
+    if (const auto* second = dyn_cast<AtomicRMWInst>(&other))
+      return second->getPointerOperand() == rmw.getPointerOperand();
+    if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&other))
+      return swap->getPointerOperand() == rmw.getPointerOperand();
+    return false;
+  });
+}
+
+// Repeating it does not bring its thread any further.
+bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop) {
+  const bool is_fixed = loop.isLoopInvariant(rmw.getValOperand());
   switch (rmw.getOperation()) {
-    case AtomicRMWInst::Xchg:
     case AtomicRMWInst::Or:
     case AtomicRMWInst::And:
-    case AtomicRMWInst::Max:
+    case AtomicRMWInst::Nand: return true;
+    case AtomicRMWInst::Xchg:  // of another value each time: things change places, as in a hash table
+    case AtomicRMWInst::Max:   // … or values are merged
     case AtomicRMWInst::Min:
     case AtomicRMWInst::UMax:
-    case AtomicRMWInst::UMin: return true;
-    case AtomicRMWInst::Add:
-    case AtomicRMWInst::Sub:
-    case AtomicRMWInst::Xor: {
-      const auto* operand = dyn_cast<ConstantInt>(rmw.getValOperand());
-      return operand && operand->isZero();
-    }
-    default: return false;
+    case AtomicRMWInst::UMin:
+    case AtomicRMWInst::FMax:
+    case AtomicRMWInst::FMin: return is_fixed;
+    default: return is_zero(*rmw.getValOperand()) || is_undone(rmw, loop);  // it counts
   }
 }
 
+// The value that was found in memory, whichever way it has come from the last iteration.
+bool is_what_was_found(const Value& value, const AtomicCmpXchgInst& swap, const Loop& loop) {
+  SmallPtrSet<const Value*, 8> seen;
+  SmallVector<const Value*, 8> work{&value};
+  bool found = false;
+  while (!work.empty()) {
+    const Value* one = work.pop_back_val();
+    if (!seen.insert(one).second) continue;
+    const auto* instruction = dyn_cast<Instruction>(one);
+    if (!instruction || !loop.contains(instruction)) continue;  // from before the loop: it is tried once
+    const auto* load = dyn_cast<LoadInst>(instruction);
+    const auto* extract = dyn_cast<ExtractValueInst>(instruction);
+    if ((load && load->getPointerOperand() == swap.getPointerOperand()) ||
+        (extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == 0))
+      found = true;
+    else if (isa<PHINode, FreezeInst, BitCastInst>(instruction))
+      work.append(instruction->value_op_begin(), instruction->value_op_end());
+    else
+      return false;
+  }
+  return found;
+}
+
+// "It was what was expected", or its contrary; the predicate of the comparison tells which.
+std::optional<bool> success_means(const Value& condition, const AtomicCmpXchgInst& swap) {
+  const auto is_part = [&](const Value* value, unsigned index) {
+    const auto* extract = dyn_cast<ExtractValueInst>(value);
+    return extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == index;
+  };
+  if (is_part(&condition, 1)) return true;
+  const auto* compare = dyn_cast<ICmpInst>(&condition);
+  if (!compare || !compare->isEquality()) return std::nullopt;
+  const Value *left = compare->getOperand(0), *right = compare->getOperand(1);
+  if (is_part(right, 0)) std::swap(left, right);
+  if (!is_part(left, 0) || right != swap.getCompareOperand()) return std::nullopt;
+  return compare->getPredicate() == ICmpInst::ICMP_EQ;
+}
+
+// A thread that nobody disturbs leaves the loop at its second try: it expects what it has found, and success is a way
+// out.
+bool gets_through(const AtomicCmpXchgInst& swap, const Loop& loop) {
+  if (!is_what_was_found(*swap.getCompareOperand(), swap, loop)) return false;
+  SmallVector<BasicBlock*, 4> exiting;
+  loop.getExitingBlocks(exiting);
+  return any_of(exiting, [&](const BasicBlock* block) {
+    const auto* branch = dyn_cast<BranchInst>(block->getTerminator());
+    if (!branch || !branch->isConditional()) return false;
+    const std::optional<bool> means = success_means(*branch->getCondition(), swap);
+    return means && !loop.contains(branch->getSuccessor(*means ? 0 : 1));
+  });
+}
+
 bool writes(const Loop& loop) {
-  for (const BasicBlock* block : loop.blocks())
-    for (const Instruction& instruction : *block)
-      if (isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(instruction)) return true;
-  return false;
+  return any_instruction(loop,
+                         [](const Instruction& i) { return isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(i); });
+}
+
+bool is_strong(const Instruction& instruction) { return instruction.isVolatile() || instruction.isAtomic(); }
+
+// Calls that are left are recursive or through pointers: what is called may be any other function.
+bool may_look_at_others(const CallBase& call) {
+  if (const Function* callee = call.getCalledFunction(); callee && callee->isDeclaration()) return false;
+  return any_of(*call.getModule(), [&](const Function& function) {
+    return &function != call.getFunction() && any_of(instructions(function), is_strong);
+  });
 }
 
 // A read whose result can change only because another thread writes.
@@ -47,14 +133,36 @@ bool waits_for_others(const Instruction& instruction, const Loop& loop) {
     if (load->isVolatile() || load->isAtomic()) return true;
     // One that no pass could move out of the loop, for a fence say.
     return !load->hasMetadata(LLVMContext::MD_invariant_load) && loop.isLoopInvariant(load->getPointerOperand()) &&
-           !writes(loop);
+           (!writes(loop) || any_instruction(loop, [](const Instruction& i) { return isa<FenceInst>(i); }));
   }
-  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction))
-    return is_idempotent(*rmw) && loop.isLoopInvariant(rmw->getPointerOperand()) &&
-           loop.isLoopInvariant(rmw->getValOperand());
-  if (const auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
-    return loop.isLoopInvariant(exchange->getCompareOperand());
+  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return waits_for_others(*rmw, loop);
+  if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, loop);
+  if (const auto* call = dyn_cast<CallBase>(&instruction)) return may_look_at_others(*call);
   return false;
+}
+
+// The branches, in the loop, that control has come through for certain when it is here.
+template <typename Visit>
+void for_each_branch_above(const BasicBlock* block, const Loop& loop, const DominatorTree& dominators, Visit visit) {
+  for (const auto* node = dominators.getNode(block)->getIDom(); node && loop.contains(node->getBlock());
+       node = node->getIDom())
+    visit(node->getBlock()->getTerminator());
+}
+
+// What the loop stores where a plain load may find it, and what decides whether it does.
+template <typename Visit>
+void for_each_store_seen(const LoadInst& load, const Loop& loop, const DominatorTree& dominators, Visit visit) {
+  const Value* source = getUnderlyingObject(load.getPointerOperand());
+  for (const BasicBlock* block : loop.blocks())
+    for (const Instruction& instruction : *block) {
+      const auto* store = dyn_cast<StoreInst>(&instruction);
+      if (!store) continue;
+      const Value* target = getUnderlyingObject(store->getPointerOperand());
+      const bool apart = source != target && (isa<AllocaInst>(source) || isa<AllocaInst>(target));
+      if (apart) continue;
+      visit(store->getValueOperand());
+      for_each_branch_above(block, loop, dominators, visit);
+    }
 }
 
 // The branches, in the loop, that decide which way control comes to the phi.
@@ -90,6 +198,7 @@ bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
     if (waits_for_others(*instruction, loop)) return true;
     for (const Value* operand : instruction->operand_values()) follow(operand);
     if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
+    if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_store_seen(*load, loop, dominators, follow);
   }
   return false;
 }

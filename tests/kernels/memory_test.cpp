@@ -100,6 +100,26 @@ KERNEL(strides_of_every_kind)(int* out, const int* in, int64_t n, int step) {
   out[t] = sum;
 }
 
+// Relative pointers: an address is a number, and may be reached from any other.
+__device__ int first_variable[64], second_variable[64];
+KERNEL(distance_of_variables)(int64_t* out) { *out = (uint64_t)second_variable - (uint64_t)first_variable; }
+KERNEL(by_relative_pointers)(int* out, int64_t distance) {
+  int t = threadIdx.x;
+  second_variable[t] = t;
+  *(int*)((uint64_t)&first_variable[t] + distance) = 5 * t;
+  out[t] = second_variable[t];
+}
+KERNEL(between_local_arrays)(int* out) {
+  volatile int keep[2] = {0, 1};
+  int near[16], far[16];
+  int t = threadIdx.x, i = t % 16;
+  for (int k = 0; k < 16; ++k) near[k] = far[k] = k + keep[0];
+  uint64_t distance = (uint64_t)far - (uint64_t)near;
+  far[i] = keep[1];
+  *(int*)((uint64_t)(near + i) + distance) = 100 + t;
+  out[t] = far[i] + near[i];
+}
+
 KERNEL(store_by_pointers_of_a_table)(int** pointers) { *pointers[threadIdx.x] = threadIdx.x; }
 KERNEL(load_by_pointers_of_a_table)(int** pointers) {
   int t = threadIdx.x;
@@ -118,6 +138,14 @@ class Memory : public KernelsTest {
  protected:
   Memory() : KernelsTest(source) {}
 };
+
+TEST_F(Memory, RelativePointers) {
+  const std::vector<std::int64_t> distance = run("distance_of_variables", {.block = 1}, zeros<std::int64_t>(1));
+  EXPECT_SAME(run("by_relative_pointers", {.block = 64}, zeros<int>(64), distance[0]),
+              each<int>(64, [](int t) { return 5 * t; }));
+  EXPECT_SAME(run("between_local_arrays", {.block = 64}, zeros<int>(64)),
+              each<int>(64, [](int t) { return 100 + t + t % 16; }));
+}
 
 TEST_F(Memory, ConstantsAndVariables) {
   const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19};

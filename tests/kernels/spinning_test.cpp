@@ -42,6 +42,70 @@ WAIT_FOR_A_FLAG(flag_by_acquiring_load, acquired(f))
 WAIT_FOR_A_FLAG(flag_by_relaxed_load, relaxed(f))
 WAIT_FOR_A_FLAG(flag_with_sleep, (__nanosleep(100), *(volatile int*)f))
 
+WAIT_FOR_A_FLAG(flag_by_float_add, atomicAdd((float*)f, 0.0f))
+WAIT_FOR_A_FLAG(flag_beside_stores, (__threadfence(), out[40] = t, *f))
+
+// A reader comes in while no writer (a large negative number) is there, and takes back what it has added otherwise.
+__device__ int as_reader(int* lock) {
+  while (true) {
+    int readers = atomicAdd(lock, 1);
+    if (readers >= 0) return readers + 1;
+    atomicSub(lock, 1);
+  }
+}
+__device__ int one_of(int* semaphore) {
+  int expected = 1;
+  while (true) {
+    int found = atomicCAS(semaphore, expected, expected - 1);
+    if (found == expected) return found;
+    expected = found > 0 ? found : 1;
+  }
+}
+__device__ int one_if_positive(int* semaphore) {
+  int found = 0, expected;
+  do {
+    expected = found;
+    found = atomicCAS(semaphore, expected, expected > 0 ? expected - 1 : expected);
+  } while (found != expected || expected <= 0);
+  return found;
+}
+__device__ int two_flags(volatile int* flags, int first) {
+  int seen[8] = {};
+  for (int i = 0; !(seen[first & 7] && seen[(first + 1) & 7]); ++i) seen[i & 7] = flags[i & 7];
+  return seen[first & 7];
+}
+__device__ int counted_flag(volatile int* flag, int first) {
+  int seen[8] = {};
+  for (int i = 0; !seen[first & 7]; ++i)
+    if (*flag) seen[i & 7] = 1;
+  return 1;
+}
+__device__ int a_free_place(int* places) {
+  int i = 0;
+  while (atomicExch(places + i, 0) == 0) i = (i + 1) & 7;
+  return 1;
+}
+__device__ int a_free_bit(int* words) {
+  unsigned bit = 0;
+  while ((atomicAnd(words, ~(1 << bit)) & (1 << bit)) == 0) bit = (bit + 1) % 32;
+  return 1;
+}
+
+// Thread 0 waits for what a thread of another warp gives.
+#define WAIT_FOR_A_GIFT(name, wait, give)            \
+  KERNEL(name)(int* out, int* f) {                   \
+    int t = threadIdx.x;                             \
+    if (t == 0) out[0] = wait;                       \
+    if (t == 40) give, out[1] = 8;                   \
+  }
+WAIT_FOR_A_GIFT(wait_as_a_reader, as_reader(f), atomicAdd(f, 1000000))
+WAIT_FOR_A_GIFT(wait_at_a_semaphore, one_of(f), atomicAdd(f, 1000001))
+WAIT_FOR_A_GIFT(wait_until_positive, one_if_positive(f), atomicAdd(f, 1000001))
+WAIT_FOR_A_GIFT(wait_for_two_flags, two_flags(f, f[9]) / 1000001, atomicAdd(f + 1, 1000001) + atomicAdd(f + 2, 1000001))
+WAIT_FOR_A_GIFT(wait_for_a_counted_flag, counted_flag(f + 1, f[9]), atomicExch(f + 1, 1))
+WAIT_FOR_A_GIFT(wait_for_a_place, a_free_place(f + 1), atomicExch(f + 3, 1))
+WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
+
 // A flag in shared memory that a thread of the same warp sets.
 KERNEL(flag_in_the_warp)(int* out) {
   __shared__ volatile int flag[64], value[64];
@@ -333,9 +397,23 @@ TEST_P(Flags, ThatAnotherWarpSets) {
 
 INSTANTIATE_TEST_SUITE_P(ReadInEveryWay, Flags,
                          ::testing::Values("by_atomic_max", "by_atomic_add", "by_atomic_or", "by_atomic_cas",
-                                           "by_volatile_load", "by_ldcv", "by_ldcg", "by_plain_load",
-                                           "by_acquiring_load", "by_relaxed_load", "with_sleep"),
+                                           "by_volatile_load", "by_ldcv", "by_ldcg", "by_plain_load", "by_float_add",
+                                           "beside_stores", "by_acquiring_load", "by_relaxed_load", "with_sleep"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+class Gifts : public Spinning, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(Gifts, ThatAnotherWarpGives) {
+  std::vector<int> memory(16);
+  memory[0] = -1000000;
+  memory[9] = 1;
+  EXPECT_SAME(run((std::string("wait_") + GetParam()).c_str(), {.block = 64}, zeros<int>(2), memory),
+              (std::vector<int>{1, 8}));
+}
+
+INSTANTIATE_TEST_SUITE_P(WaitedForInEveryWay, Gifts,
+                         ::testing::Values("as_a_reader", "at_a_semaphore", "until_positive", "for_two_flags",
+                                           "for_a_counted_flag", "for_a_place", "for_a_bit"));
 
 TEST_F(Spinning, AFlagThatAThreadOfTheSameWarpSets) {
   EXPECT_SAME(run("flag_in_the_warp", {.block = 64}, zeros<int>(64)),

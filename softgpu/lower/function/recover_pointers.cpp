@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -11,6 +12,51 @@ namespace softgpu::lower {
 namespace {
 
 using llvm::Value;
+
+bool is_small(const Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return constant && constant->getValue().ule(UINT32_MAX);
+}
+
+bool is_index(const llvm::Instruction& operation) {
+  const auto is_constant = [&](unsigned operand) {
+    return llvm::isa<llvm::ConstantInt>(operation.getOperand(operand));
+  };
+  switch (operation.getOpcode()) {
+    case llvm::Instruction::ZExt:
+    case llvm::Instruction::SExt: return operation.getOperand(0)->getType()->getIntegerBitWidth() <= 32;
+    case llvm::Instruction::Mul: return is_constant(0) || is_constant(1);
+    case llvm::Instruction::Shl: return is_constant(1);
+    case llvm::Instruction::And: return is_small(operation.getOperand(0)) || is_small(operation.getOperand(1));
+    case llvm::Instruction::URem: return is_small(operation.getOperand(1));
+    default: return false;
+  }
+}
+
+// Whether a distance is an index as programs write them: 32 bits made wider, or scaled, or counted. Any other number
+// may be the way from one variable to another, since an address is a number like any other in PTX; LLVM would not
+// believe that a pointer leads there.
+bool stays_inside(const Value* distance) {
+  llvm::SmallPtrSet<const Value*, 16> seen;
+  llvm::SmallVector<const Value*, 16> work{distance};
+  while (!work.empty()) {
+    const Value* part = work.pop_back_val();
+    if (!seen.insert(part).second || llvm::isa<llvm::ConstantInt>(part)) continue;
+    const auto* operation = llvm::dyn_cast<llvm::Instruction>(part);
+    if (!operation) return false;
+    if (is_index(*operation)) continue;
+    switch (operation->getOpcode()) {
+      case llvm::Instruction::Add:
+      case llvm::Instruction::Sub:
+      case llvm::Instruction::Or:
+      case llvm::Instruction::Freeze:
+      case llvm::Instruction::PHI: work.append(operation->value_op_begin(), operation->value_op_end()); break;
+      case llvm::Instruction::Select: work.append(operation->value_op_begin() + 1, operation->value_op_end()); break;
+      default: return false;
+    }
+  }
+  return true;
+}
 
 class Recovery {
  public:
@@ -50,10 +96,12 @@ class Recovery {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(&user);
     if (!instruction) return false;
     switch (instruction->getOpcode()) {
-      case llvm::Instruction::Add:
       case llvm::Instruction::PHI: return true;
+      case llvm::Instruction::Add: return stays_inside(user.getOperand(user.getOperand(0) == address ? 1 : 0));
       // A difference of two addresses is a distance.
-      case llvm::Instruction::Sub: return user.getOperand(0) == address && !starts_at_object(user.getOperand(1));
+      case llvm::Instruction::Sub:
+        return user.getOperand(0) == address && !starts_at_object(user.getOperand(1)) &&
+               stays_inside(user.getOperand(1));
       case llvm::Instruction::Select: return user.getOperand(0) != address;
       default: return false;
     }
