@@ -12,7 +12,7 @@ using ptx::SpecialRegister;
 constexpr std::uint32_t kMultiprocessorNumbers = 1024;
 constexpr std::uint32_t kWarpNumbers = 64;  // of a multiprocessor, as in compute capability 9.0
 
-llvm::Value* high_half(FunctionLowering& f, llvm::Value* wide) { return f.ir.CreateLShr(wide, 32); }
+llvm::Value* upper_32_bits(FunctionLowering& f, llvm::Value* wide) { return f.ir.CreateLShr(wide, 32); }
 
 llvm::Value* lane_mask(FunctionLowering& f, SpecialRegister which) {
   Builder& ir = f.ir;
@@ -65,7 +65,7 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::smid: return f.call(Mark::smid);
     case S::nsmid: return f.ir.getInt32(kMultiprocessorNumbers);
     case S::gridid: return f.call(Mark::gridid);
-    case S::envreg1: return f.ir.CreateTrunc(high_half(f, f.call(Mark::workspace)), f.ir.getInt32Ty());
+    case S::envreg1: return f.ir.CreateTrunc(upper_32_bits(f, f.call(Mark::workspace)), f.ir.getInt32Ty());
     case S::envreg2: return f.ir.CreateTrunc(f.call(Mark::workspace), f.ir.getInt32Ty());
     case S::lanemask_eq:
     case S::lanemask_le:
@@ -73,11 +73,11 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::lanemask_ge:
     case S::lanemask_gt: return lane_mask(f, which);
     case S::clock: return f.ir.CreateTrunc(f.call(Mark::clock64), f.ir.getInt32Ty());
-    case S::clock_hi: return high_half(f, f.call(Mark::clock64));
+    case S::clock_hi: return upper_32_bits(f, f.call(Mark::clock64));
     case S::clock64: return f.call(Mark::clock64);
     case S::globaltimer: return f.call(Mark::globaltimer);
     case S::globaltimer_lo: return f.ir.CreateTrunc(f.call(Mark::globaltimer), f.ir.getInt32Ty());
-    case S::globaltimer_hi: return high_half(f, f.call(Mark::globaltimer));
+    case S::globaltimer_hi: return upper_32_bits(f, f.call(Mark::globaltimer));
     case S::total_smem_size:
     case S::aggr_smem_size: return f.call(Mark::total_smem_size);
     case S::dynamic_smem_size: return f.call(Mark::dynamic_smem_size);

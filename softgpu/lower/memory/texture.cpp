@@ -61,7 +61,7 @@ const Meaning& meaning(const Word<Meaning> (&words)[N], const Instruction& i) {
   return words[k].meaning;
 }
 
-Value* number(FunctionLowering& f, auto value) { return f.ir.getInt32(static_cast<std::uint32_t>(value)); }
+Value* word(FunctionLowering& f, auto value) { return f.ir.getInt32(static_cast<std::uint32_t>(value)); }
 
 using Arguments = llvm::SmallVector<Value*, 16>;
 
@@ -76,7 +76,7 @@ void add_coordinates(FunctionLowering& f, Arguments& arguments, llvm::ArrayRef<O
 void add_position(FunctionLowering& f, Arguments& arguments, const Operand& coordinates, const Shape& shape,
                   Type type) {
   llvm::ArrayRef<Operand> elements = elements_of(coordinates);
-  arguments.push_back(shape.layered ? f.read(elements[0], Type::u32) : number(f, 0));
+  arguments.push_back(shape.layered ? f.read(elements[0], Type::u32) : word(f, 0));
   add_coordinates(f, arguments, shape.layered ? elements.drop_front() : elements, type);
 }
 
@@ -109,7 +109,7 @@ void lower_tex(FunctionLowering& f, const Instruction& i) {
   const Shape& shape = meaning(kGeometries, i);
   const Type type = i.types[1];
   Value* memory = f.scratch();
-  Arguments arguments = {memory, f.read(operands.rest[0], Type::u64), number(f, shape.geometry)};
+  Arguments arguments = {memory, f.read(operands.rest[0], Type::u64), word(f, shape.geometry)};
   add_position(f, arguments, operands.rest[1], shape, type);
   if (i.has(Modifier::grad)) {
     add_coordinates(f, arguments, elements_of(operands.rest[2]), type);
@@ -126,7 +126,7 @@ void lower_tex(FunctionLowering& f, const Instruction& i) {
 void lower_tld4(FunctionLowering& f, const Instruction& i) {
   const TextureOperands operands(i);
   Value* memory = f.scratch();
-  Arguments arguments = {memory, f.read(operands.rest[0], Type::u64), number(f, meaning(kChannels, i))};
+  Arguments arguments = {memory, f.read(operands.rest[0], Type::u64), word(f, meaning(kChannels, i))};
   add_position(f, arguments, operands.rest[1], meaning(kGeometries, i), Type::f32);
   arguments.pop_back();  // there is no z
   f.call(RuntimeCall::texture_gather, arguments);
@@ -134,21 +134,20 @@ void lower_tld4(FunctionLowering& f, const Instruction& i) {
 }
 
 void lower_txq(FunctionLowering& f, const Instruction& i) {
-  Value* level = i.has(Modifier::level) ? f.read(i.operands[2], Type::u32) : number(f, 0);
+  Value* level = i.has(Modifier::level) ? f.read(i.operands[2], Type::u32) : word(f, 0);
   Value* handle = f.read(i.operands[1], Type::u64);
-  f.write(i.operands[0], f.call(RuntimeCall::texture_query, {handle, number(f, meaning(kQueries, i)), level}),
-          Type::b32);
+  f.write(i.operands[0], f.call(RuntimeCall::texture_query, {handle, word(f, meaning(kQueries, i)), level}), Type::b32);
 }
 
 void lower_suq(FunctionLowering& f, const Instruction& i) {
   Value* handle = f.read(i.operands[1], Type::u64);
-  f.write(i.operands[0], f.call(RuntimeCall::surface_query, {handle, number(f, meaning(kQueries, i))}), Type::b32);
+  f.write(i.operands[0], f.call(RuntimeCall::surface_query, {handle, word(f, meaning(kQueries, i))}), Type::b32);
 }
 
 void lower_suld(FunctionLowering& f, const Instruction& i) {
   const Type type = i.types[0];
   Value* memory = f.scratch();
-  Arguments arguments = {memory, f.read(i.operands[1], Type::u64), number(f, access_of(i).packed())};
+  Arguments arguments = {memory, f.read(i.operands[1], Type::u64), word(f, access_of(i).packed())};
   add_position(f, arguments, i.operands[2], meaning(kGeometries, i), Type::b32);
   f.call(RuntimeCall::surface_load, arguments);
   const llvm::ArrayRef<Operand> destinations = elements_of(i.operands[0]);
@@ -166,7 +165,7 @@ void lower_sust(FunctionLowering& f, const Instruction& i) {
     Value*& half = halves[k * width / 64];
     half = f.ir.CreateOr(half, f.ir.CreateShl(resize(f.ir, f.read(sources[k], type), 64, false), k * width % 64));
   }
-  Arguments arguments = {halves[0], halves[1], f.read(i.operands[0], Type::u64), number(f, access_of(i).packed())};
+  Arguments arguments = {halves[0], halves[1], f.read(i.operands[0], Type::u64), word(f, access_of(i).packed())};
   add_position(f, arguments, i.operands[1], meaning(kGeometries, i), Type::b32);
   f.call(RuntimeCall::surface_store, arguments);
 }

@@ -25,7 +25,7 @@ constexpr Format kE5M2{2, 15, 57344.0, 0x1p-14, 0x7c};
 
 const Format& format_of(Type pair) { return pair == Type::e4m3x2 ? kE4M3 : kE5M2; }
 
-Value* number(Builder& ir, double value) { return llvm::ConstantFP::get(ir.getFloatTy(), value); }
+Value* single_number(Builder& ir, double value) { return llvm::ConstantFP::get(ir.getFloatTy(), value); }
 
 // By the bits that are cut off. A carry out of the mantissa goes to the exponent, as it should.
 Value* round_normal(Builder& ir, Value* magnitude, const Format& format) {
@@ -38,7 +38,7 @@ Value* round_normal(Builder& ir, Value* magnitude, const Format& format) {
 
 // Added to a number whose last bit counts the format's smallest steps, the float's own addition rounds.
 Value* round_subnormal(Builder& ir, Value* magnitude, const Format& format) {
-  Value* anchor = number(ir, format.step() * (1U << kSingleMantissa));
+  Value* anchor = single_number(ir, format.step() * (1U << kSingleMantissa));
   return ir.CreateSub(to_bits(ir, ir.CreateFAdd(magnitude, anchor)), to_bits(ir, anchor));
 }
 
@@ -49,9 +49,9 @@ bool is_float8_pair(Type type) { return type == Type::e4m3x2 || type == Type::e5
 Value* round_to_float8(Builder& ir, Value* single, Type pair) {
   const Format& format = format_of(pair);
   Value* magnitude = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, single);
-  Value* largest = number(ir, format.largest);
+  Value* largest = single_number(ir, format.largest);
   magnitude = ir.CreateSelect(ir.CreateFCmpOGT(magnitude, largest), largest, magnitude);
-  Value* is_subnormal = ir.CreateFCmpOLT(magnitude, number(ir, format.smallest_normal));
+  Value* is_subnormal = ir.CreateFCmpOLT(magnitude, single_number(ir, format.smallest_normal));
   Value* code =
       ir.CreateSelect(is_subnormal, round_subnormal(ir, magnitude, format), round_normal(ir, magnitude, format));
   Value* sign = ir.CreateAnd(ir.CreateLShr(to_bits(ir, single), 24), ir.getInt32(0x80));
@@ -68,7 +68,7 @@ Value* float8_to_float(Builder& ir, Value* bits, Type pair) {
   Value* moved = ir.CreateShl(low, kSingleMantissa - format.mantissa_bits);
   Value* normal = ir.CreateBitCast(ir.CreateAdd(moved, ir.getInt32((kSingleBias - format.bias) << kSingleMantissa)),
                                    ir.getFloatTy());
-  Value* subnormal = ir.CreateFMul(ir.CreateUIToFP(low, ir.getFloatTy()), number(ir, format.step()));
+  Value* subnormal = ir.CreateFMul(ir.CreateUIToFP(low, ir.getFloatTy()), single_number(ir, format.step()));
   Value* is_subnormal = ir.CreateICmpULT(low, ir.getInt32(1U << format.mantissa_bits));
   Value* magnitude = ir.CreateSelect(is_subnormal, subnormal, normal);
   if (pair == Type::e5m2x2) {

@@ -23,7 +23,7 @@ struct HandleData {
 };
 static_assert(sizeof(HandleData) == kIpcHandleBytes);
 
-constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', 'h'};
+constexpr std::array<char, 8> kHandleMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', 'h'};
 
 // Opens regular files only: a forged handle could name a device or a pipe, which opening might disturb.
 memory::Descriptor open_of_process(int process, int descriptor) {
@@ -36,7 +36,7 @@ memory::Descriptor open_of_process(int process, int descriptor) {
 }  // namespace
 
 void write_ipc_handle(const SharedFile& file, SharedFile::Purpose purpose, void* handle) {
-  const HandleData data{.magic = kMagic,
+  const HandleData data{.magic = kHandleMagic,
                         .purpose = purpose,
                         .process = getpid(),
                         .descriptor = file.descriptor().number(),
@@ -48,7 +48,7 @@ void write_ipc_handle(const SharedFile& file, SharedFile::Purpose purpose, void*
 std::shared_ptr<SharedFile> open_ipc_handle(SharedFile::Purpose purpose, const void* handle) {
   HandleData data;
   std::memcpy(&data, handle, sizeof data);
-  require(data.magic == kMagic && data.purpose == purpose && data.process > 0 && data.descriptor >= 0 &&
+  require(data.magic == kHandleMagic && data.purpose == purpose && data.process > 0 && data.descriptor >= 0 &&
               data.zeros == decltype(data.zeros){},
           CUDA_ERROR_INVALID_VALUE, "not a handle for other processes, or one of another kind");
   require(data.process != getpid(), CUDA_ERROR_INVALID_CONTEXT, "the handle is of this process");

@@ -42,13 +42,13 @@ void check_policy(const KernelOnDevice&, int value) {
           CUDA_ERROR_INVALID_VALUE, "no such policy");
 }
 
-struct Attribute {
+struct KernelAttribute {
   CUfunction_attribute which;
   int (*value)(const KernelOnDevice&);                        // unless set
   void (*check)(const KernelOnDevice&, int value) = nullptr;  // null: can't be set
 };
 
-constexpr Attribute kAttributes[] = {
+constexpr KernelAttribute kKernelAttributes[] = {
     {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
      [](const KernelOnDevice& k) { return static_cast<int>(k.facts.max_threads_per_block); }},
     {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
@@ -76,8 +76,8 @@ constexpr Attribute kAttributes[] = {
     {CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, [](const KernelOnDevice&) { return 0; }, check_policy},
 };
 
-const Attribute& find(CUfunction_attribute which) {
-  for (const Attribute& attribute : kAttributes)
+const KernelAttribute& find(CUfunction_attribute which) {
+  for (const KernelAttribute& attribute : kKernelAttributes)
     if (attribute.which == which) return attribute;
   throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a kernel");
 }
@@ -85,13 +85,13 @@ const Attribute& find(CUfunction_attribute which) {
 }  // namespace
 
 int kernel_attribute(CUfunction_attribute attribute, const KernelOnDevice& kernel, const KernelSettings& settings) {
-  const Attribute& row = find(attribute);
+  const KernelAttribute& row = find(attribute);
   return settings.get(attribute).value_or(row.value(kernel));
 }
 
 void set_kernel_attribute(CUfunction_attribute attribute, int value, const KernelOnDevice& kernel,
                           KernelSettings& settings) {
-  const Attribute& row = find(attribute);
+  const KernelAttribute& row = find(attribute);
   require(row.check != nullptr, CUDA_ERROR_INVALID_VALUE, "this attribute of a kernel can't be set");
   row.check(kernel, value);
   settings.set(attribute, value);

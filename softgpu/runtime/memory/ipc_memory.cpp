@@ -19,7 +19,7 @@ namespace {
 using memory::Allocation;
 using memory::SharedFile;
 
-constexpr auto kPurpose = SharedFile::Purpose::device_memory;
+constexpr auto kMemoryPurpose = SharedFile::Purpose::device_memory;
 
 // What the file says of the memory.
 struct MemoryProperties {
@@ -65,7 +65,7 @@ void copy_content(const std::byte* base, std::size_t bytes, const SharedFile& fi
 
 std::shared_ptr<SharedFile> make_file(memory::AddressSpace& space, const Allocation& allocation) {
   const std::size_t bytes = memory::round_up(allocation.size, memory::kPageBytes);
-  auto file = SharedFile::create(kPurpose, bytes, MemoryProperties{allocation.device, allocation.size});
+  auto file = SharedFile::create(kMemoryPurpose, bytes, MemoryProperties{allocation.device, allocation.size});
   const exec::PausedWrites paused(allocation.base, bytes);
   try {
     copy_content(allocation.base, bytes, *file);
@@ -117,13 +117,13 @@ CUipcMemHandle export_memory(MemoryServices& services, CUdeviceptr pointer) {
     allocations.modify(found->base, [&](Allocation& entry) { entry.backing = file; });
   }
   CUipcMemHandle handle;
-  write_ipc_handle(*file, kPurpose, &handle);
+  write_ipc_handle(*file, kMemoryPurpose, &handle);
   return handle;
 }
 
 CUdeviceptr open_memory(MemoryServices& services, Context& context, const CUipcMemHandle& handle) {
   const std::scoped_lock lock(ipc_mutex());
-  auto file = open_ipc_handle(kPurpose, &handle);
+  auto file = open_ipc_handle(kMemoryPurpose, &handle);
   const auto open_already = services.allocations.find_if([&](const Allocation& allocation) {
     return allocation.freed_by == memory::FreedBy::closing && allocation.context == context.id() &&
            static_cast<const OpenedMemory&>(*allocation.backing).file->id() == file->id();

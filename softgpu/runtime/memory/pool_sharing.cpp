@@ -26,7 +26,7 @@ struct PointerData {
 };
 static_assert(sizeof(PointerData) == sizeof(CUmemPoolPtrExportData));
 
-constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', 'p'};
+constexpr std::array<char, 8> kPointerMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', 'p'};
 
 bool can_be_shared(const PoolProperties& pool) {
   return pool.type == CU_MEM_ALLOCATION_TYPE_PINNED &&
@@ -99,7 +99,7 @@ CUmemPoolPtrExportData export_pointer(MemoryServices& services, CUdeviceptr poin
   const auto& heap = static_cast<const MemoryPool&>(*found->pool).shared_heap();
   require(heap != nullptr, CUDA_ERROR_INVALID_VALUE, "the memory's pool was not created to be shared");
   const auto exported = export_of(services.allocations, *found, *heap);
-  const PointerData data{kMagic, heap->file().id(), exported->slot(), exported->serial(), {}};
+  const PointerData data{kPointerMagic, heap->file().id(), exported->slot(), exported->serial(), {}};
   CUmemPoolPtrExportData result;
   std::memcpy(&result, &data, sizeof data);
   return result;
@@ -110,7 +110,7 @@ CUdeviceptr import_pointer(MemoryServices& services, MemoryPool& pool, const CUm
   std::memcpy(&data, &exported, sizeof data);
   const auto& heap = pool.imported_heap();
   require(heap != nullptr, CUDA_ERROR_INVALID_VALUE, "memory is imported into an imported pool");
-  require(data.magic == kMagic && data.zeros == decltype(data.zeros){}, CUDA_ERROR_INVALID_VALUE,
+  require(data.magic == kPointerMagic && data.zeros == decltype(data.zeros){}, CUDA_ERROR_INVALID_VALUE,
           "not what cuMemPoolExportPointer gives");
   require(data.pool == heap->file().id(), CUDA_ERROR_INVALID_VALUE, "the memory is another pool's");
   const auto record = heap->find(data.slot, data.serial);

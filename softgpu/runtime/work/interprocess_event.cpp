@@ -22,7 +22,7 @@ namespace {
 using memory::SharedFile;
 using Ticket = InterprocessEvent::Ticket;
 
-constexpr auto kPurpose = SharedFile::Purpose::event;
+constexpr auto kEventPurpose = SharedFile::Purpose::event;
 constexpr unsigned kParticipants = 4096;
 constexpr std::chrono::milliseconds kLookForDeathEvery{50};
 
@@ -68,20 +68,20 @@ InterprocessEvent::~InterprocessEvent() { space_.unclaim(page_, memory::kPageByt
 
 std::shared_ptr<InterprocessEvent> InterprocessEvent::create(memory::AddressSpace& space) {
   std::shared_ptr<InterprocessEvent> event(
-      new InterprocessEvent(space, SharedFile::create(kPurpose, memory::kPageBytes, Nothing{})));
+      new InterprocessEvent(space, SharedFile::create(kEventPurpose, memory::kPageBytes, Nothing{})));
   event->claim_participant();
   return event;
 }
 
 std::shared_ptr<InterprocessEvent> InterprocessEvent::open(memory::AddressSpace& space, const void* handle) {
-  auto file = open_ipc_handle(kPurpose, handle);
+  auto file = open_ipc_handle(kEventPurpose, handle);
   require(file->bytes() == memory::kPageBytes, CUDA_ERROR_INVALID_VALUE, "not the file of an event");
   std::shared_ptr<InterprocessEvent> event(new InterprocessEvent(space, std::move(file)));
   event->claim_participant();
   return event;
 }
 
-void InterprocessEvent::write_handle(void* handle) const { write_ipc_handle(*file_, kPurpose, handle); }
+void InterprocessEvent::write_handle(void* handle) const { write_ipc_handle(*file_, kEventPurpose, handle); }
 
 void InterprocessEvent::claim_participant() {
   for (participant_ = 0; participant_ < kParticipants; ++participant_) {

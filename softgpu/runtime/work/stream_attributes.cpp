@@ -10,7 +10,7 @@
 namespace softgpu::runtime {
 namespace {
 
-struct Attribute {
+struct StreamAttribute {
   CUstreamAttrID which;
   void (*set_default)(CUstreamAttrValue& value);
   bool (*accepts)(const CUstreamAttrValue& value);
@@ -20,27 +20,30 @@ bool is_domain(int domain) {
   return domain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT || domain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
 }
 
-constexpr std::array kAttributes = {
-    Attribute{CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, [](CUstreamAttrValue&) {},
-              [](const CUstreamAttrValue& value) {
-                const CUaccessPolicyWindow& window = value.accessPolicyWindow;
-                return window.num_bytes == 0 && window.hitRatio >= 0 && window.hitRatio <= 1;  // there is no such cache
-              }},
-    Attribute{CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-              [](CUstreamAttrValue& value) { std::memset(&value.syncPolicy, 0xff, sizeof value.syncPolicy); },  // none
-              [](const CUstreamAttrValue& value) {
-                return value.syncPolicy >= CU_SYNC_POLICY_AUTO && value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
-              }},
-    Attribute{CU_LAUNCH_ATTRIBUTE_PRIORITY, [](CUstreamAttrValue&) {}, [](const CUstreamAttrValue&) { return true; }},
-    Attribute{CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-              [](CUstreamAttrValue& value) { value.memSyncDomainMap.remote = 1; },
-              [](const CUstreamAttrValue&) { return true; }},
-    Attribute{CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, [](CUstreamAttrValue&) {},
-              [](const CUstreamAttrValue& value) { return is_domain(value.memSyncDomain); }},
+constexpr std::array kStreamAttributes = {
+    StreamAttribute{CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, [](CUstreamAttrValue&) {},
+                    [](const CUstreamAttrValue& value) {
+                      const CUaccessPolicyWindow& window = value.accessPolicyWindow;
+                      return window.num_bytes == 0 && window.hitRatio >= 0 &&
+                             window.hitRatio <= 1;  // there is no such cache
+                    }},
+    StreamAttribute{
+        CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+        [](CUstreamAttrValue& value) { std::memset(&value.syncPolicy, 0xff, sizeof value.syncPolicy); },  // none
+        [](const CUstreamAttrValue& value) {
+          return value.syncPolicy >= CU_SYNC_POLICY_AUTO && value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
+        }},
+    StreamAttribute{CU_LAUNCH_ATTRIBUTE_PRIORITY, [](CUstreamAttrValue&) {},
+                    [](const CUstreamAttrValue&) { return true; }},
+    StreamAttribute{CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+                    [](CUstreamAttrValue& value) { value.memSyncDomainMap.remote = 1; },
+                    [](const CUstreamAttrValue&) { return true; }},
+    StreamAttribute{CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, [](CUstreamAttrValue&) {},
+                    [](const CUstreamAttrValue& value) { return is_domain(value.memSyncDomain); }},
 };
 
-const Attribute& row_of(CUstreamAttrID which) {
-  for (const Attribute& attribute : kAttributes)
+const StreamAttribute& row_of(CUstreamAttrID which) {
+  for (const StreamAttribute& attribute : kStreamAttributes)
     if (attribute.which == which) return attribute;
   throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of a stream");
 }
@@ -48,7 +51,7 @@ const Attribute& row_of(CUstreamAttrID which) {
 }  // namespace
 
 CUstreamAttrValue StreamAttributes::get(CUstreamAttrID which) const {
-  const Attribute& attribute = row_of(which);
+  const StreamAttribute& attribute = row_of(which);
   const std::scoped_lock lock(mutex_);
   if (const auto it = values_.find(which); it != values_.end()) return it->second;
   CUstreamAttrValue value;

@@ -19,7 +19,7 @@ constexpr std::string_view keeper_name = "cuprum_keeps_functions";
 /// Functions that the driver itself provides: the system calls of PTX.
 const std::set<std::string, std::less<>> system_calls = {"vprintf", "malloc", "free", "__assertfail"};
 
-using Names = std::set<std::string, std::less<>>;
+using NamesFound = std::set<std::string, std::less<>>;
 
 std::size_t skip_space(std::string_view ptx, std::size_t at) {
   const std::size_t next = ptx.find_first_not_of(" \t\r\n", at);
@@ -46,9 +46,9 @@ void for_each_function(std::string_view ptx, Visit&& visit) {
   }
 }
 
-Names functions_needed_by(const std::vector<std::string>& modules) {
-  Names needed = {};
-  Names defined = system_calls;
+NamesFound functions_needed_by(const std::vector<std::string>& modules) {
+  NamesFound needed = {};
+  NamesFound defined = system_calls;
   for (const std::string& module : modules) {
     for_each_function(module, [&](std::size_t, std::string_view linkage, std::string_view name) {
       if (linkage == ".extern") needed.emplace(name);
@@ -60,7 +60,7 @@ Names functions_needed_by(const std::vector<std::string>& modules) {
 }
 
 /// LTO-IR that uses the functions. Their parameters don't matter to an address.
-std::string keeper_of(const Names& functions, const std::optional<std::string>& arch) {
+std::string keeper_of(const NamesFound& functions, const std::optional<std::string>& arch) {
   std::string declarations;
   std::string uses;
   for (const std::string& name : functions) {
@@ -78,7 +78,7 @@ void remove_keeper(std::string& ptx) {
   if (end != std::string::npos) ptx.erase(start, end + 2 - start);
 }
 
-std::string with_visible(const std::string& ptx, const Names& functions) {
+std::string with_visible(const std::string& ptx, const NamesFound& functions) {
   std::string result;
   std::size_t done = 0;
   for_each_function(ptx, [&](std::size_t at, std::string_view linkage, std::string_view name) {
@@ -95,7 +95,7 @@ std::string ltoir_to_ptx(const std::vector<const detail::Code*>& ltoir, const Li
                          const std::vector<std::string>& others) {
   LinkerOptions to_ptx = options;
   to_ptx.ptx = true;
-  const Names needed = functions_needed_by(others);
+  const NamesFound needed = functions_needed_by(others);
   const std::unique_ptr<LinkState> link = start_nvjitlink(to_ptx);
   for (const detail::Code* code : ltoir) link->add(*code);
   if (needed.empty()) return link->complete(Target::ptx).bytes;

@@ -22,14 +22,14 @@ std::string fetch(nvvm::Program program) {
   return bytes;
 }
 
-class Compilation {
+class NvvmCompilation {
  public:
-  explicit Compilation(const detail::ProgramResource& source) : source_(source) {
+  explicit NvvmCompilation(const detail::ProgramResource& source) : source_(source) {
     nvvm::call<&nvvm::Api::nvvmCreateProgram>(&program_);
   }
-  ~Compilation() { nvvm::api().nvvmDestroyProgram(&program_); }
-  Compilation(const Compilation&) = delete;
-  Compilation& operator=(const Compilation&) = delete;
+  ~NvvmCompilation() { nvvm::api().nvvmDestroyProgram(&program_); }
+  NvvmCompilation(const NvvmCompilation&) = delete;
+  NvvmCompilation& operator=(const NvvmCompilation&) = delete;
 
   nvvm::Program handle() const { return program_; }
 
@@ -100,14 +100,14 @@ class Compilation {
 }  // namespace
 
 NvvmResult compile_nvvm(const detail::ProgramResource& program, const std::vector<std::string>& arguments) {
-  Compilation compilation(program);
+  NvvmCompilation compilation(program);
   compilation.add_modules();
   compilation.run(arguments);
   return {compilation.code(), compilation.log()};
 }
 
 std::shared_ptr<void> make_nvvm_program(const detail::ProgramResource& program) {
-  auto compilation = std::make_shared<Compilation>(program);
+  auto compilation = std::make_shared<NvvmCompilation>(program);
   compilation->add_modules();
   return {compilation, compilation->handle()};
 }

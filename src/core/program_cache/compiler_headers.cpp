@@ -68,13 +68,13 @@ std::string key_of(const std::string& path, const struct stat& status, const Com
   return to_string(support::content_hash(key.bytes()));
 }
 
-std::string to_bytes(const NameSet& names) {
+std::string names_to_bytes(const NameSet& names) {
   support::FieldWriter out;
   out.add_all(names);
   return out.bytes();
 }
 
-std::optional<NameSet> from_bytes(std::string_view bytes) {
+std::optional<NameSet> names_from_bytes(std::string_view bytes) {
   support::FieldReader in(bytes);
   const std::optional<std::uint64_t> count = in.number();
   if (!count) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<NameSet> from_bytes(std::string_view bytes) {
 
 void note(ProgramCacheResource* notes, const std::string& key, const NameSet& names) {
   try {
-    if (notes) notes->set(key, to_bytes(names));
+    if (notes) notes->set(key, names_to_bytes(names));
   } catch (const std::exception&) {
     return;  // the next process finds it out for itself
   }
@@ -97,7 +97,7 @@ void note(ProgramCacheResource* notes, const std::string& key, const NameSet& na
 
 Names look_up(const std::string& key, const std::string& path, const CompilerHeaders& headers) {
   const std::optional<std::string> noted = headers.notes ? headers.notes->get(key) : std::nullopt;
-  std::optional<NameSet> names = noted ? from_bytes(*noted) : std::nullopt;
+  std::optional<NameSet> names = noted ? names_from_bytes(*noted) : std::nullopt;
   if (!names) {
     names = Search(headers).run(path);
     note(headers.notes, key, *names);

@@ -40,13 +40,13 @@ struct Remembered {
   std::shared_ptr<const ScannedFile> file;
 };
 
-struct Memory {
+struct ScannedFiles {
   std::mutex mutex;
   std::unordered_map<std::string, Remembered> files;
 };
 
-Memory& memory() {
-  static Memory& once = *new Memory;  // programs may be compiled while the process exits
+ScannedFiles& memory() {
+  static ScannedFiles& once = *new ScannedFiles;  // programs may be compiled while the process exits
   return once;
 }
 

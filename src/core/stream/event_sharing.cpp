@@ -22,7 +22,7 @@ namespace {
 
 static_assert(sizeof(CUipcEventHandle) == sizeof(IpcPayload));
 
-CUevent open(const IPCEventDescriptor& descriptor) {
+CUevent open_event(const IPCEventDescriptor& descriptor) {
   CUipcEventHandle handle;
   std::memcpy(&handle, IpcAccess::payload(descriptor).data(), sizeof(handle));
   CUevent event = nullptr;
@@ -36,7 +36,7 @@ EventResource::EventResource(const core::ContextRecord& the_context, const IPCEv
     : context(the_context),
       ownership(detail::Ownership::ours),
       options{.blocking_sync = descriptor.is_blocking_sync(), .ipc_enabled = true},
-      handle(open(descriptor)),
+      handle(open_event(descriptor)),
       recorded(true),
       imported_by(descriptor),
       parent_(the_context.owner.lock()) {}

@@ -19,7 +19,7 @@ using Extents = StridedLayout::Extents;
 using Axes = StridedLayout::Axes;
 
 /// The indices first, first + step, … of an axis, `count` of them.
-struct Range {
+struct Interval {
   std::int64_t first;
   std::int64_t count;
 };
@@ -29,7 +29,7 @@ std::int64_t resolve_bound(std::int64_t bound, std::int64_t extent, std::int64_t
   return std::clamp(bound < 0 ? bound + extent : bound, low, high);
 }
 
-Range resolve(const Slice& slice, std::int64_t step, std::int64_t extent) {
+Interval resolve(const Slice& slice, std::int64_t step, std::int64_t extent) {
   if (step > 0) {
     const std::int64_t start = resolve_bound(slice.start.value_or(0), extent, 0, extent);
     const std::int64_t stop = resolve_bound(slice.stop.value_or(extent), extent, 0, extent);
@@ -85,7 +85,7 @@ StridedLayout StridedLayout::sliced(std::span<const SliceItem> given) const {
     // The one step that can't be negated goes as far as the next.
     const std::int64_t step = std::max(item.slice().step, -std::numeric_limits<std::int64_t>::max());
     if (step == 0) throw InvalidArgument(text("slicing axis ", axis, ": the step must not be 0"));
-    const Range range = resolve(item.slice(), step, extent);
+    const Interval range = resolve(item.slice(), step, extent);
     if (range.count > 0) move_by(range.first, axis);
     empty |= range.count == 0;
     new_shape.push_back(range.count);
