@@ -40,6 +40,9 @@ inline constexpr std::array kMarks = {
 
 // Metadata of the stack variables that are memory of the program, and not the compiler's own.
 inline constexpr const char* kLocalMemory = "softgpu.local";
+// The synchronisation scope of the atomic sums of floats that flush subnormal numbers, which no pass mixes up with
+// others.
+inline constexpr const char* kFlushes = "softgpu.flushes";
 
 constexpr const MarkInfo& info(Mark mark) { return kMarks[static_cast<std::size_t>(mark)]; }
 

@@ -12,6 +12,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "softgpu/jit/code_generation.hpp"
 #include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/float_atomics.hpp"
 #include "softgpu/jit/line_table.hpp"
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
@@ -112,6 +113,8 @@ constexpr std::array kGangPasses = {
          }},
     Pass{"drop-locks", "what only threads of one block see is updated without locks",
          [](Compilation& c) { drop_locks(*c.code); }},
+    Pass{"flush-float-atomics", "sums of floats in global memory flush subnormal numbers",
+         [](Compilation& c) { flush_float_atomics(*c.code); }},
     Pass{"choose-bit-fields", "no choice that the code generator mixes up",
          [](Compilation& c) { choose_bit_fields_by_logic(*c.code, *c.target); }},
     Pass{"settle-masks", "masks are combined as masks alone", [](Compilation& c) { settle_masks(*c.code, *c.target); }},

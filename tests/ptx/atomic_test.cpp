@@ -169,6 +169,34 @@ TEST_F(Atomic, WorksOnGenericAddressesOfSharedMemory) {
   EXPECT_EQ(run_kernel(text, std::vector<U>(64), {.block_x = 64}), std::vector<U>(64, 128));
 }
 
+// Subnormal floats count in shared memory, and are zero in global memory, operand, place and sum alike.
+TEST_F(Atomic, SumsOfFloatsFlushInGlobalMemoryOnly) {
+  struct Sum {
+    U place, operand, flushed, exact;
+  };
+  const Sum sums[] = {{0x200, 0x100, 0, 0x300},
+                      {0x80000200, 0x80000100, 0x80000000, 0x80000300},
+                      {0x00800000, 0x100, 0x00800000, 0x00800100},
+                      {0x100, 0x00800000, 0x00800000, 0x00800100},
+                      {0x00800001, 0x80800000, 0, 1},
+                      {0x3f800000, 0x40000000, 0x40400000, 0x40400000}};
+  const auto with = [](const Sum& sum, const std::string& update, bool in_shared) {
+    const std::string copy = in_shared ? "st.shared.u32 [place], %r0;\n" : "";
+    const std::string back = in_shared ? "ld.shared.u32 %r0, [place]; st.global.u32 [%data], %r0;\n" : "";
+    const std::string text = kernel_text(
+        "ld.global.u32 %r0, [%data]; ld.global.f32 %f0, [%data+4];\n" + copy + update + back, ".shared .u32 place;\n");
+    return run_kernel(text, std::vector<U>{sum.place, sum.operand}, {.block_x = 1})[0];
+  };
+  for (const Sum& sum : sums) {
+    for (const char* update : {"atom.global.add.f32 %f1, [%data], %f0;\n", "red.global.add.f32 [%data], %f0;\n",
+                               "cvta.global.u64 %d0, %data; atom.add.f32 %f1, [%d0], %f0;\n"})
+      EXPECT_EQ(with(sum, update, false), sum.flushed) << update << sum.place << " + " << sum.operand;
+    for (const char* update : {"atom.shared.add.f32 %f1, [place], %f0;\n", "red.shared.add.f32 [place], %f0;\n",
+                               "cvta.shared.u64 %d0, place; atom.add.f32 %f1, [%d0], %f0;\n"})
+      EXPECT_EQ(with(sum, update, true), sum.exact) << update << sum.place << " + " << sum.operand;
+  }
+}
+
 // A lock that lanes of one warp take from each other.
 TEST_F(Atomic, MakesALockBetweenAllThreads) {
   const std::string text = kernel_text(

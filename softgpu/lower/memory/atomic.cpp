@@ -1,5 +1,6 @@
 // Read-modify-write.
 #include "softgpu/lower/floating_point/elementwise.hpp"
+#include "softgpu/lower/function/cluster.hpp"
 #include "softgpu/lower/memory/memory.hpp"
 #include "softgpu/lower/memory/memory_order.hpp"
 #include "softgpu/lower/values/float_formats.hpp"
@@ -48,11 +49,39 @@ llvm::SyncScope::ID observers_of(const Instruction& i) {
 
 llvm::Align natural_alignment(Value* value) { return llvm::Align(value->getType()->getScalarSizeInBits() / 8); }
 
-Value* read_modify_write(FunctionLowering& f, const Instruction& i, Value* pointer, Value* operand) {
+AtomicRMWInst* read_modify_write(FunctionLowering& f, const Instruction& i, Value* pointer, Value* operand) {
   const AtomicRMWInst::BinOp operation = operation_of(f, i);
   const llvm::Align alignment = natural_alignment(operand);
   const llvm::AtomicOrdering order = ordering_of(i, llvm::AtomicOrdering::Monotonic);
   return f.ir.CreateAtomicRMW(operation, pointer, operand, alignment, order, observers_of(i));
+}
+
+AtomicRMWInst* add_flushed(FunctionLowering& f, const Instruction& i, Value* pointer, Value* operand) {
+  AtomicRMWInst* update = read_modify_write(f, i, pointer, operand);
+  update->setSyncScopeID(f.module.context().getOrInsertSyncScopeID(abi::kFlushes));
+  return update;
+}
+
+// Subnormal numbers count in shared memory, and not in global memory. A generic address may be of either.
+Value* add_float(FunctionLowering& f, const Instruction& i, Value* pointer, Value* operand) {
+  if (observers_of(i) == llvm::SyncScope::SingleThread) return read_modify_write(f, i, pointer, operand);
+  if (i.space) return add_flushed(f, i, pointer, operand);
+  Builder& ir = f.ir;
+  llvm::BasicBlock* shared = f.new_block("add.shared");
+  llvm::BasicBlock* global = f.new_block("add.global");
+  llvm::BasicBlock* done = f.new_block("added.float");
+  ir.CreateCondBr(is_in_cluster(f, ir.CreatePtrToInt(pointer, ir.getInt64Ty())), shared, global);
+  ir.SetInsertPoint(shared);
+  Value* from_shared = read_modify_write(f, i, pointer, operand);
+  ir.CreateBr(done);
+  ir.SetInsertPoint(global);
+  Value* from_global = add_flushed(f, i, pointer, operand);
+  ir.CreateBr(done);
+  ir.SetInsertPoint(done);
+  llvm::PHINode* old = ir.CreatePHI(operand->getType(), 2);
+  old->addIncoming(from_shared, shared);
+  old->addIncoming(from_global, global);
+  return old;
 }
 
 Value* bfloat_sum(Builder& ir, Value* a, Value* b) {
@@ -107,7 +136,9 @@ Value* update(FunctionLowering& f, const Instruction& i, const ptx::Operand& add
   Elements old;
   for (std::size_t k = 0; k < values.size(); ++k) {
     Value* place = f.displaced(pointer, k * ptx::bits(element) / 8);
+    const bool adds_floats = element == Type::f32 && i.has(Modifier::add);
     old.push_back(element == Type::bf16 ? add_bfloat(f, i, place, values[k])
+                  : adds_floats         ? add_float(f, i, place, values[k])
                                         : read_modify_write(f, i, place, values[k]));
   }
   return join(f, old);
