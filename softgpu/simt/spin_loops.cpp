@@ -44,13 +44,13 @@ bool is_undone(const AtomicRMWInst& rmw, const Loop& loop) {
 
 // Repeating it does not bring its thread any further.
 bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop) {
-  const bool is_fixed = loop.isLoopInvariant(rmw.getValOperand());
+  const bool is_fixed = loop.isLoopInvariant(rmw.getValOperand()) || loop.isLoopInvariant(rmw.getPointerOperand());
   switch (rmw.getOperation()) {
     case AtomicRMWInst::Or:
     case AtomicRMWInst::And:
     case AtomicRMWInst::Nand: return true;
-    case AtomicRMWInst::Xchg:  // of another value each time: things change places, as in a hash table
-    case AtomicRMWInst::Max:   // … or values are merged
+    case AtomicRMWInst::Xchg:  // of another value elsewhere each time: things change places, as in a hash table
+    case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
     case AtomicRMWInst::Min:
     case AtomicRMWInst::UMax:
     case AtomicRMWInst::UMin:

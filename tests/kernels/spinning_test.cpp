@@ -104,6 +104,17 @@ WAIT_FOR_A_GIFT(wait_until_positive, one_if_positive(f), atomicAdd(f, 1000001))
 WAIT_FOR_A_GIFT(wait_for_two_flags, two_flags(f, f[9]) / 1000001, atomicAdd(f + 1, 1000001) + atomicAdd(f + 2, 1000001))
 WAIT_FOR_A_GIFT(wait_for_a_counted_flag, counted_flag(f + 1, f[9]), atomicExch(f + 1, 1))
 WAIT_FOR_A_GIFT(wait_for_a_place, a_free_place(f + 1), atomicExch(f + 3, 1))
+__device__ int above(int* f, int limit) {
+  int found, mine = 5;
+  while ((found = atomicMax(f, mine)) <= limit) mine = (found + 1) & 63;
+  return found > limit;
+}
+__device__ int by_taking_back(int* f) {
+  while (atomicSub(f, 1) <= 0) atomicAdd(f, 1);
+  return 1;
+}
+WAIT_FOR_A_GIFT(wait_for_a_maximum, above(f + 1, 100), atomicMax(f + 1, 1000))
+WAIT_FOR_A_GIFT(wait_by_taking_back, by_taking_back(f + 1), atomicAdd(f + 1, 5))
 WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
 
 // A flag in shared memory that a thread of the same warp sets.
@@ -413,7 +424,8 @@ TEST_P(Gifts, ThatAnotherWarpGives) {
 
 INSTANTIATE_TEST_SUITE_P(WaitedForInEveryWay, Gifts,
                          ::testing::Values("as_a_reader", "at_a_semaphore", "until_positive", "for_two_flags",
-                                           "for_a_counted_flag", "for_a_place", "for_a_bit"));
+                                           "for_a_counted_flag", "for_a_place", "for_a_bit", "for_a_maximum",
+                                           "by_taking_back"));
 
 TEST_F(Spinning, AFlagThatAThreadOfTheSameWarpSets) {
   EXPECT_SAME(run("flag_in_the_warp", {.block = 64}, zeros<int>(64)),
