@@ -51,6 +51,7 @@
 #include <cuprum/strided_layout.hpp>
 #include <cuprum/strided_memory_view.hpp>
 #include <cuprum/typed_kernel.hpp>
+#include <cuprum/untyped_prepared_launch.hpp>
 #include <cuprum/uuid.hpp>
 #include <cuprum/version.hpp>
 #include <cuprum/virtual_memory_resource.hpp>

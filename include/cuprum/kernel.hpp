@@ -8,6 +8,8 @@
 #include <cuprum/device.hpp>
 #include <functional>
 #include <iosfwd>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +90,14 @@ class CUPRUM_API Kernel {
   /// Throws NotSupported with drivers older than CUDA 12.4, which don't tell.
   std::size_t num_arguments() const { return arguments_info().size(); }
   const std::vector<ParameterInfo>& arguments_info() const;
+
+  /// The same where an exception would be in the way: none with drivers that don't tell. Valid as long as the kernel.
+  std::optional<std::span<const ParameterInfo>> known_arguments_info() const;
+
+  /// Loads the kernel for the context that functions of `device` use on this thread, so that its first launch there
+  /// need not do that; otherwise the driver may put it off, and compiling PTX with it. Does nothing more when it is
+  /// loaded. Throws DriverError when the driver can't.
+  void load(const Device& device = Device()) const;
 
   /// The symbol in the object code.
   const std::string& name() const;

@@ -13,7 +13,8 @@
 //   a struct             a trivially copyable struct of the same layout: members of the same types in the same order
 //                        and, where they have one, the same alignas; only the size is compared
 //
-// Arrays, references to objects with constructors and host functions are refused by the compiler. TypedKernel
+// Arrays, references to objects with constructors and host functions are refused by the compiler. Where the arguments
+// are known only at run time, pass KernelArguments: addresses and sizes. TypedKernel
 // (<cuprum/typed_kernel.hpp>) lets the compiler check all types, PreparedLaunch (<cuprum/prepared_launch.hpp>) repeats
 // a launch with less work.
 #pragma once
@@ -25,16 +26,35 @@
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch_config.hpp>
 #include <cuprum/stream.hpp>
+#include <span>
 
 namespace cuprum {
+
+/// Arguments that a program learns of only at run time, such as one that launches kernels for an interpreter: where the
+/// values are and how many bytes each has. Refers to both arrays and to the values; what uses it reads them before it
+/// returns, and keeps nothing.
+///
+///   const void* addresses[] = {&pointer, &factor};
+///   const std::size_t sizes[] = {sizeof pointer, sizeof factor};
+///   launch(stream, config, kernel, KernelArguments{addresses, sizes});
+struct KernelArguments {
+  std::span<const void* const> addresses = {};
+  std::span<const std::size_t> sizes = {};
+};
 
 namespace detail {
 
 CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                        const ArgumentList& arguments);
 
-template <typename... Values>
-void launch_values(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const Values&... values) {
+/// On a stream that is somebody else's; nothing of it is kept.
+CUPRUM_API void launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
+                       const ArgumentList& arguments);
+CUPRUM_API void launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
+                       const KernelArguments& arguments);
+
+template <typename Queue, typename... Values>
+void launch_values(const Queue& stream, const LaunchConfig& config, const Kernel& kernel, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
   static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
   launch(stream, config, kernel, {addresses, sizes, sizeof...(Values)});
@@ -51,10 +71,21 @@ void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kern
   detail::launch_values(stream, config, kernel, detail::argument_value(arguments)...);
 }
 
-/// The same on the stream that an object of another library offers.
+/// The same with arguments known at run time. Their number and sizes are compared with what the kernel declares, where
+/// the driver tells that (see Kernel::known_arguments_info). Throws InvalidArgument, too, when there are not as many
+/// addresses as sizes, and when an address is null. Allocates nothing.
+CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                       const KernelArguments& arguments);
+
+/// The same two on the stream that an object of another library offers, which is needed only during the call. Costs one
+/// question to the driver, which context the stream is in, more than a launch on a Stream.
 template <IsStreamType Foreign, typename... Arguments>
 void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
-  launch(Stream::from_handle(detail::offered_stream(stream)), config, kernel, arguments...);
+  detail::launch_values(detail::offered_stream(stream), config, kernel, detail::argument_value(arguments)...);
+}
+template <IsStreamType Foreign>
+void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) {
+  detail::launch(detail::offered_stream(stream), config, kernel, arguments);
 }
 
 }  // namespace cuprum

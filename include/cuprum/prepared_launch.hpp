@@ -9,13 +9,14 @@
 
 #include <cstddef>
 #include <cuprum/buffer.hpp>
-#include <cuprum/detail/export.hpp>
 #include <cuprum/detail/kernel_arguments.hpp>
+#include <cuprum/detail/launch_plan.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/launch.hpp>
 #include <cuprum/launch_config.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/typed_kernel.hpp>
+#include <cuprum/untyped_prepared_launch.hpp>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -24,17 +25,6 @@
 namespace cuprum {
 
 namespace detail {
-
-/// A kernel and a configuration, checked and put into the driver's form for the context of a stream. Defined in the
-/// library.
-struct LaunchPlan;
-
-CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config,
-                                                       const Kernel& kernel, const ArgumentSize* sizes,
-                                                       std::size_t count);
-CUPRUM_API void launch(const Stream& stream, const LaunchPlan& plan, void** addresses);
-CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
-CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);
 
 /// One argument.
 template <typename Parameter>
@@ -61,8 +51,8 @@ class ArgumentSlot<T*> {
   std::optional<Buffer> buffer_;
 };
 
-template <typename... Values>
-void launch_plan_values(const Stream& stream, const LaunchPlan& plan, const Values&... values) {
+template <typename Queue, typename... Values>
+void launch_plan_values(const Queue& stream, const LaunchPlan& plan, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
   launch(stream, plan, addresses);
 }
@@ -103,6 +93,16 @@ class PreparedLaunch {
   /// is looked up and checked again, as by launch().
   void operator()(const Stream& stream) const {
     std::apply([&](const auto&... slot) { detail::launch_plan_values(stream, *plan_, slot.value()...); }, slots_);
+  }
+
+  /// The same on the stream that an object of another library offers, which is needed only during the call.
+  template <IsStreamType Foreign>
+  void operator()(const Foreign& stream) const {
+    std::apply(
+        [&](const auto&... slot) {
+          detail::launch_plan_values(detail::offered_stream(stream), *plan_, slot.value()...);
+        },
+        slots_);
   }
 
   /// Sets argument number I, counted from 0, for the launches from now on; those that are queued keep theirs. For a

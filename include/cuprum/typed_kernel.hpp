@@ -62,8 +62,8 @@ class TypedKernel<void(Parameters...)> {
 
 namespace detail {
 
-template <typename... Values>
-void launch_checked_values(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+template <typename Queue, typename... Values>
+void launch_checked_values(const Queue& stream, const LaunchConfig& config, const Kernel& kernel,
                            const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
   launch(stream, config, kernel, {addresses, nullptr, sizeof...(Values)});
@@ -83,7 +83,8 @@ void launch(const Stream& stream, const LaunchConfig& config, const TypedKernel<
 template <IsStreamType Foreign, typename... Parameters>
 void launch(const Foreign& stream, const LaunchConfig& config, const TypedKernel<void(Parameters...)>& kernel,
             std::type_identity_t<detail::TypedArgumentOf<Parameters>>... arguments) {
-  launch(Stream::from_handle(detail::offered_stream(stream)), config, kernel, std::move(arguments)...);
+  detail::launch_checked_values(detail::offered_stream(stream), config, kernel.kernel(),
+                                detail::typed_value(arguments)...);
 }
 
 }  // namespace cuprum

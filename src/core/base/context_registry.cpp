@@ -97,24 +97,41 @@ struct LastSeen {
   const ContextRecord* context = nullptr;
   unsigned ended_contexts = 0;
 };
-constinit thread_local LastSeen last_seen;
+constinit thread_local LastSeen last_current;
+constinit thread_local LastSeen last_of_a_stream;
 
-}  // namespace
-
+// What `last` remembers of a handle, if that still holds; else it is found out anew, with `device_of()`. Null when the
+// context was destroyed.
+//
 // A context that we hold keeps its handle to itself. Somebody else's may have been replaced by another at the same
 // address, so it is asked for its number.
-const ContextRecord* known_context(CUcontext current) {
-  LastSeen& last = last_seen;
+template <typename DeviceOf>
+const ContextRecord* recall(LastSeen& last, CUcontext handle, DeviceOf&& device_of) {
   const unsigned ended = ended_contexts.load(std::memory_order_acquire);
-  const bool as_before = last.handle == current && last.ended_contexts == ended;
+  const bool as_before = last.handle == handle && last.ended_contexts == ended;
   if (as_before && last.context->held.load(std::memory_order_relaxed)) return last.context;
-  const std::optional<unsigned long long> id = id_if_there(current);
+  const std::optional<unsigned long long> id = id_if_there(handle);
   if (!id) return nullptr;
   if (!as_before || *id != last.context->id) {
-    last = {current, &registry().intern(current, *id, device_of_current()), ended};
+    last = {handle, &registry().intern(handle, *id, device_of()), ended};
   }
   return last.context;
 }
+
+int device_of_context(CUcontext handle) {
+  driver::call<&Api::cuCtxPushCurrent>(handle);
+  struct Pop {
+    ~Pop() {
+      CUcontext popped = nullptr;
+      driver::release<&Api::cuCtxPopCurrent>(&popped);
+    }
+  } pop;
+  return device_of_current();
+}
+
+}  // namespace
+
+const ContextRecord* known_context(CUcontext current) { return recall(last_current, current, &device_of_current); }
 
 bool is_alive(const ContextRecord& context) noexcept {
   const driver::Api* table = driver::usable_api();
@@ -136,14 +153,10 @@ const ContextRecord& revived_primary_context(int device) {
 }
 
 const ContextRecord& context_of(CUcontext handle) {
-  driver::call<&Api::cuCtxPushCurrent>(handle);
-  struct Pop {
-    ~Pop() {
-      CUcontext popped = nullptr;
-      driver::release<&Api::cuCtxPopCurrent>(&popped);
-    }
-  } pop;
-  return registry().intern(handle, id_of(handle), device_of_current());
+  const ContextRecord* context = recall(last_of_a_stream, handle, [&] { return device_of_context(handle); });
+  if (context) return *context;
+  driver::detail::raise(CUDA_ERROR_CONTEXT_IS_DESTROYED, driver::detail::index_of_cuCtxGetId,
+                        "looking at the context of a stream");
 }
 
 const ContextRecord& create_context(int device, unsigned flags) {

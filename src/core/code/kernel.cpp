@@ -170,6 +170,21 @@ const std::vector<ParameterInfo>& Kernel::arguments_info() const {
   return *resource_->parameters;
 }
 
+std::optional<std::span<const ParameterInfo>> Kernel::known_arguments_info() const {
+  if (!resource_->parameters) return std::nullopt;
+  return *resource_->parameters;
+}
+
+// Before CUDA 12.4 asking for the function loads it.
+void Kernel::load(const Device& device) const {
+  const ResolvedKernel& kernel = resource_->in(core::context_for(device.device_id()));
+  if (!driver::api().cuFuncLoad.function) return;
+  ContextGuard guard(kernel.context);
+  driver::call<&Api::cuFuncLoad>(
+      Doing{[&] { return text("loading kernel ", resource_->name, " on device ", device.device_id()); }},
+      kernel.function);
+}
+
 const std::string& Kernel::name() const { return resource_->name; }
 
 CUkern_st* Kernel::handle() const { return resource_->handle; }

@@ -9,22 +9,59 @@
 namespace cuprum {
 
 using core::NativeLaunch;
+using core::Queue;
 using core::ResolvedKernel;
+using detail::Access;
+using detail::ArgumentList;
+using detail::KernelResource;
 
-// Every launch of a program comes through here: no allocation, no lock, and, but for default streams, no driver call
-// beside the launch itself.
-void detail::launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
-                    const ArgumentList& arguments) {
-  const StreamResource& queue = *Access::resource(stream);
+namespace {
+
+void** checked(const ArgumentList& arguments, const KernelResource& kernel) {
+  core::check_arguments(kernel, "launching", arguments.sizes, arguments.count);
+  return arguments.addresses;
+}
+
+void** checked(const KernelArguments& arguments, const KernelResource& kernel) {
+  core::check_arguments(kernel, "launching", arguments);
+  return const_cast<void**>(arguments.addresses.data());  // the driver only reads
+}
+
+// Every launch of a program comes through here: no allocation, no lock, and, but for default streams and those of
+// others, no driver call beside the launch itself. `stream()` is asked for when it fails.
+template <typename Arguments, typename StreamOf>
+void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& kernel, const Arguments& arguments,
+               StreamOf&& stream) {
   KernelResource& resource = *Access::resource(kernel);
-  core::check_arguments(resource, "launching", arguments.sizes, arguments.count);
+  void** const addresses = checked(arguments, resource);
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     ResolvedKernel& resolved = resource.in(context);
     core::admit(config, resolved, resource.name);
-    return core::try_start(NativeLaunch(config), queue.handle, resolved.function, arguments.addresses);
+    return core::try_start(NativeLaunch(config), queue.handle, resolved.function, addresses);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]
-    core::refuse_start(result, {kernel, config, stream});
+    core::refuse_start(result, {kernel, config, stream()});
+}
+
+}  // namespace
+
+void detail::launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                    const ArgumentList& arguments) {
+  launch_on(*Access::resource(stream), config, kernel, arguments, [&]() -> const Stream& { return stream; });
+}
+
+void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) {
+  launch_on(*Access::resource(stream), config, kernel, arguments, [&]() -> const Stream& { return stream; });
+}
+
+void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
+                    const ArgumentList& arguments) {
+  launch_on(core::foreign_queue(stream), config, kernel, arguments, [&] { return Stream::from_handle(stream); });
+}
+
+void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
+                    const KernelArguments& arguments) {
+  launch_on(core::foreign_queue(stream), config, kernel, arguments, [&] { return Stream::from_handle(stream); });
 }
 
 }  // namespace cuprum

@@ -11,7 +11,8 @@ using support::text;
 
 std::string describe(const DeviceFacts& device) { return text("device ", device.device, " (", device.name, ")"); }
 
-std::string sizes_in_words(const std::vector<detail::ArgumentSize>& sizes) {
+template <typename Size>
+std::string sizes_in_words(const std::vector<Size>& sizes) {
   return sizes.empty() ? "" : text(" of ", support::join(sizes), " bytes");
 }
 
@@ -81,11 +82,10 @@ void check_priority(int priority, const PriorityRange& range, const DeviceFacts&
                              range.greatest, " (first) to ", range.least, " (last)"));
 }
 
-}  // namespace
-
-void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
-                      std::size_t count) {
-  const std::vector<detail::ArgumentSize> given(sizes, sizes ? sizes + count : nullptr);
+template <typename Size>
+[[noreturn]] void refuse(const detail::KernelResource& kernel, const char* doing, const Size* sizes,
+                         std::size_t count) {
+  const std::vector<Size> given(sizes, sizes ? sizes + count : nullptr);
   const std::vector<detail::ArgumentSize>& declared = kernel.parameter_sizes;
   const std::string what = text(doing, " kernel ", kernel.name);
   if (count != declared.size()) {
@@ -97,6 +97,30 @@ void refuse_arguments(const detail::KernelResource& kernel, const char* doing, c
   throw InvalidArgument(text(what, ": argument ", at + 1, " of ", count, " has ", given[at],
                              " bytes, but the kernel's parameter has ", declared[at],
                              "; pass a value of exactly the type that the kernel declares"));
+}
+
+}  // namespace
+
+void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
+                      std::size_t count) {
+  refuse(kernel, doing, sizes, count);
+}
+
+void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
+                      std::size_t count) {
+  refuse(kernel, doing, sizes, count);
+}
+
+void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const KernelArguments& arguments) {
+  const std::string what = text(doing, " kernel ", kernel.name);
+  if (arguments.addresses.size() != arguments.sizes.size()) {
+    throw InvalidArgument(text(what, ": ", arguments.addresses.size(), " addresses and ", arguments.sizes.size(),
+                               " sizes of arguments were given; each argument has one of both"));
+  }
+  std::size_t at = 0;
+  while (arguments.addresses[at]) ++at;
+  throw InvalidArgument(text(what, ": the address of argument ", at + 1, " of ", arguments.addresses.size(),
+                             " is null; pass the address of its value, also where that is a null pointer"));
 }
 
 void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name) {

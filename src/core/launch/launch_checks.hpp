@@ -12,6 +12,12 @@ namespace cuprum::core {
 /// `sizes` may be null when it is the number that is wrong.
 [[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing,
                                    const detail::ArgumentSize* sizes, std::size_t count);
+[[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing, const std::size_t* sizes,
+                                   std::size_t count);
+
+/// Says what is wrong with arguments that are known at run time.
+[[noreturn]] void refuse_arguments(const detail::KernelResource& kernel, const char* doing,
+                                   const KernelArguments& arguments);
 [[noreturn]] void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name);
 
 /// Clusters, cooperative launches and priorities, which few launches have.
@@ -29,14 +35,22 @@ inline std::int64_t volume(const Dim3& extents) { return extents.x * extents.y *
 
 /// Whether the kernel declares `count` parameters of these sizes; of any, where `sizes` is null because they were
 /// compared before.
-inline void check_arguments(const detail::KernelResource& kernel, const char* doing, const detail::ArgumentSize* sizes,
-                            std::size_t count) {
+template <typename Size>
+void check_arguments(const detail::KernelResource& kernel, const char* doing, const Size* sizes, std::size_t count) {
   if (!kernel.parameters) return;
   const auto& declared = kernel.parameter_sizes;
   bool equal = declared.size() == count;
   for (std::size_t i = 0; equal && sizes && i < count; ++i) equal = declared[i] == sizes[i];
   if (!equal) [[unlikely]]
     refuse_arguments(kernel, doing, sizes, count);
+}
+
+inline void check_arguments(const detail::KernelResource& kernel, const char* doing, const KernelArguments& arguments) {
+  bool whole = arguments.addresses.size() == arguments.sizes.size();
+  for (const void* address : arguments.addresses) whole = whole && address;
+  if (!whole) [[unlikely]]
+    refuse_arguments(kernel, doing, arguments);
+  check_arguments(kernel, doing, arguments.sizes.data(), arguments.sizes.size());
 }
 
 inline bool within(const Dim3& extents, const std::array<std::int64_t, 3>& most) {

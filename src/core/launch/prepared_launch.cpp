@@ -10,6 +10,7 @@ namespace cuprum::detail {
 
 using core::ContextGuard;
 using core::NativeLaunch;
+using core::Queue;
 using core::ResolvedKernel;
 
 /// What a prepared launch has looked up.
@@ -21,27 +22,59 @@ struct LaunchPlan {
   std::size_t argument_count;
 };
 
-std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
-                                            const ArgumentSize* sizes, std::size_t count) {
+namespace {
+
+std::shared_ptr<const LaunchPlan> plan_for(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                                           std::size_t argument_count) {
   const StreamResource& queue = *Access::resource(stream);
   KernelResource& resource = *Access::resource(kernel);
-  core::check_arguments(resource, "launching", sizes, count);
   ContextGuard guard(queue.context());
   ResolvedKernel& resolved = resource.in(guard.context());
   core::admit(config, resolved, resource.name);
-  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config), count});
+  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config), argument_count});
 }
 
-// A default stream means another context each time, so that is looked up as launch() does.
-void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
-  const StreamResource& queue = *Access::resource(stream);
-  if (queue.context() != core::ContextChoice(plan.resolved.context)) [[unlikely]]
-    return launch(stream, plan.config, plan.kernel, {addresses, nullptr, plan.argument_count});
+// A default stream means another context each time, so that is looked up as launch() does: by `look_up()`. `stream()`
+// is asked for when the launch fails.
+template <typename LookUp, typename StreamOf>
+void launch_plan(const Queue& queue, const LaunchPlan& plan, void** addresses, LookUp&& look_up, StreamOf&& stream) {
+  if (queue.context != core::ContextChoice(plan.resolved.context)) [[unlikely]]
+    return look_up();
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord&) {
     return core::try_start(plan.native, queue.handle, plan.resolved.function, addresses);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]
-    core::refuse_start(result, {plan.kernel, plan.config, stream});
+    core::refuse_start(result, {plan.kernel, plan.config, stream()});
+}
+
+}  // namespace
+
+std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                                            const ArgumentSize* sizes, std::size_t count) {
+  Access::resource(stream);  // refused before anything else is looked at
+  core::check_arguments(*Access::resource(kernel), "launching", sizes, count);
+  return plan_for(stream, config, kernel, count);
+}
+
+std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
+                                            const KernelArguments& arguments) {
+  Access::resource(stream);
+  core::check_arguments(*Access::resource(kernel), "launching", arguments);
+  return plan_for(stream, config, kernel, arguments.sizes.size());
+}
+
+void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
+  launch_plan(
+      *Access::resource(stream), plan, addresses,
+      [&] { launch(stream, plan.config, plan.kernel, ArgumentList{addresses, nullptr, plan.argument_count}); },
+      [&]() -> const Stream& { return stream; });
+}
+
+void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses) {
+  launch_plan(
+      core::foreign_queue(stream), plan, addresses,
+      [&] { launch(stream, plan.config, plan.kernel, ArgumentList{addresses, nullptr, plan.argument_count}); },
+      [&] { return Stream::from_handle(stream); });
 }
 
 const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }

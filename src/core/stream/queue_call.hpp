@@ -3,6 +3,7 @@
 
 #include "core/base/context.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/queue.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
 
@@ -14,12 +15,12 @@ namespace cuprum::core {
 /// A stream other than a default one says itself where its work goes, so the driver is not asked first which context is
 /// current: if it wants another it refuses the call, and then that is entered and the call made again.
 template <typename Call>
-CUresult queue_call(const detail::StreamResource& stream, Call&& call) {
-  if (!stream.context().is_fixed() || is_default_stream(stream.handle)) [[unlikely]] {
-    ContextGuard guard(stream.context());
+CUresult queue_call(const Queue& stream, Call&& call) {
+  if (!stream.context.is_fixed() || is_default_stream(stream.handle)) [[unlikely]] {
+    ContextGuard guard(stream.context);
     return call(guard.context());
   }
-  const ContextRecord& context = stream.context().resolve();
+  const ContextRecord& context = stream.context.resolve();
   const CUresult result = call(context);
   if (result == CUDA_SUCCESS) [[likely]]
     return result;

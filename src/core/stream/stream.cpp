@@ -66,13 +66,6 @@ void record_on(const StreamResource& queue, const Event& event, const Stream& st
   recorded.recorded.store(true, std::memory_order_relaxed);
 }
 
-core::ContextChoice context_of_stream(CUstream handle) {
-  if (core::is_default_stream(handle)) return core::ContextChoice::current();
-  CUcontext context = nullptr;
-  driver::call<&Api::cuStreamGetCtx>(Doing{[&] { return text("wrapping stream ", handle); }}, handle, &context);
-  return core::context_of(context);
-}
-
 // What keeps the context that a stream is in; nothing for contexts that aren't ours.
 std::shared_ptr<const void> keeper(const core::ContextChoice& context) {
   return context.is_fixed() ? context.resolve().owner.lock() : nullptr;
@@ -105,8 +98,8 @@ StreamResource::~StreamResource() {
 }
 
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {
-  if (handle == nullptr) handle = CU_STREAM_LEGACY;  // the same to the entry points that we use
-  return Access::make<Stream>(std::make_shared<StreamResource>(context_of_stream(handle), handle, std::move(owner)));
+  const core::Queue queue = core::foreign_queue(handle);
+  return Access::make<Stream>(std::make_shared<StreamResource>(queue.context, queue.handle, std::move(owner)));
 }
 
 Stream Stream::legacy_default() { return from_handle(CU_STREAM_LEGACY); }
