@@ -88,7 +88,7 @@ class CUPRUM_API Device {
   /// Stream::record makes those.
   Event create_event(const EventOptions& options = {}) const;
 
-  /// CUDA's legacy default stream of this device: at each use, that of context().
+  /// The default stream of this device that cuprum::default_stream() means: at each use, that of context().
   Stream default_stream() const;
 
   /// `size` bytes from memory_resource(); see MemoryResource::allocate.

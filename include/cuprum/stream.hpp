@@ -46,6 +46,9 @@ struct StreamOptions {
 /// that is current then (device 0's primary context when none is).
 class CUPRUM_API Stream {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Stream() = default;
+
   /// CUDA's legacy default stream. What is queued on it waits for all earlier work on the context's blocking streams
   /// (not nonblocking), and their later work waits for it.
   static Stream legacy_default();
@@ -115,10 +118,12 @@ class CUPRUM_API Stream {
   CUstream_st* handle() const;
 
   /// Releases the stream for all copies; later use throws InvalidArgument. Closing twice does nothing. Buffers that are
-  /// to be freed on this stream keep the CUDA stream alive until they are.
+  /// to be freed on this stream keep the CUDA stream alive until they are. A default stream is nobody's: closing lets
+  /// go of this handle only.
   void close();
 
-  /// Whether both stand for the same CUDA stream (for default streams, the same name); closed ones stand for none.
+  /// Whether both stand for the same CUDA stream, which for default streams means the same name, whatever the device;
+  /// closed ones stand for none.
   friend CUPRUM_API bool operator==(const Stream& a, const Stream& b) noexcept;
 
  private:
@@ -128,6 +133,11 @@ class CUPRUM_API Stream {
   const void* identity() const noexcept;
   detail::Shared<detail::StreamResource> shared_;
 };
+
+/// The default stream to use when nobody says which: the legacy one, or that of the thread when the environment
+/// variable CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM has a number other than 0, as cuda.core has it. The variable is
+/// looked at each time.
+CUPRUM_API Stream default_stream();
 
 /// Prints "stream 0x55d0c8a0 on device 0", or which default stream it is.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Stream& stream);

@@ -6,6 +6,7 @@
 #include "core/base/device_facts.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/stream/host_calls.hpp"
+#include "core/stream/default_streams.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -142,10 +143,7 @@ Event Device::create_event(const EventOptions& options) const {
   return Access::make_in_place<Event, detail::EventResource>(guard.context(), options);
 }
 
-Stream Device::default_stream() const {
-  return Access::make<Stream>(
-      std::make_shared<detail::StreamResource>(ContextChoice::current_of(device_id_), CU_STREAM_LEGACY));
-}
+Stream Device::default_stream() const { return core::default_stream(core::usual_default_stream(), device_id_); }
 
 Buffer Device::allocate(std::size_t size, const Stream& stream) const {
   return core::allocate_on(device_id_, size, stream);

@@ -12,7 +12,11 @@ class Counted {
   static std::size_t alive() noexcept { return count_.load(std::memory_order_relaxed); }
 
  protected:
+  /// For objects that are never destroyed, and so are no leak.
+  struct Uncounted {};
+
   Counted() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  explicit Counted(Uncounted) noexcept {}
   Counted(const Counted&) noexcept : Counted() {}
   Counted& operator=(const Counted&) noexcept = default;
   ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }

@@ -1,4 +1,6 @@
 // Default streams are names: each use means the stream of that name in the context that is current then.
+#include <stdlib.h>
+
 #include <cuprum/driver.hpp>
 #include <thread>
 #include <unordered_map>
@@ -19,14 +21,14 @@ class DefaultStreamTest : public ApiTest, public ::testing::WithParamInterface<S
 
 TEST_P(DefaultStreamTest, RunsWork) {
   Buffer buffer = device.allocate(64, stream);
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 7));
 }
 
 TEST_P(DefaultStreamTest, RunsKernels) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = upload(numbers(64), stream);
-  launch(stream, {.block = 64}, scale, data, 2.0f, std::size_t{64});
+  launch(stream, {.grid = 1, .block = 64}, scale, data, 2.0f, std::size_t{64});
   EXPECT_EQ(download<float>(data, stream)[63], 126.0f);
 }
 
@@ -59,7 +61,7 @@ TEST_P(DefaultStreamTest, RunsKernelsInWhicheverContextIsCurrent) {
       device.set_current();
     }
     Buffer data = upload(numbers(64), stream);
-    launch(stream, {.block = 64}, scale, data, 2.0f, std::size_t{64});
+    launch(stream, {.grid = 1, .block = 64}, scale, data, 2.0f, std::size_t{64});
     EXPECT_EQ(download<float>(data, stream)[63], 126.0f);
   }
 }
@@ -67,7 +69,7 @@ TEST_P(DefaultStreamTest, RunsKernelsInWhicheverContextIsCurrent) {
 TEST_P(DefaultStreamTest, WorksOnAThreadWithoutAContext) {
   std::thread([&] {
     Buffer buffer = device.allocate(64, stream);
-    buffer.fill(7, stream);
+    buffer.fill<int>(7, stream);
     EXPECT_EQ(download<int>(buffer, stream).front(), 7);
     EXPECT_EQ(stream.device(), device);
     CUcontext current = nullptr;
@@ -80,7 +82,7 @@ TEST_P(DefaultStreamTest, ABufferKeepsTheContextItWasAllocatedIn) {
   Context temporary = device.create_context();
   device.set_current(temporary);
   Buffer buffer = device.allocate(64, stream);
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   device.set_current();
   const CUcontext handle = temporary.handle();
   temporary.close();
@@ -121,6 +123,49 @@ TEST_F(DefaultStreamNamesTest, HaveCudasHandles) {
 
 TEST_F(DefaultStreamNamesTest, ANullHandleIsTheLegacyOne) {
   EXPECT_EQ(Stream::from_handle(nullptr), Stream::legacy_default());
+}
+
+TEST_F(DefaultStreamNamesTest, AreTheSameForDevicesAndFunctions) {
+  EXPECT_EQ(device.default_stream(), Stream::legacy_default());
+  EXPECT_EQ(default_stream(), Stream::legacy_default());
+  EXPECT_EQ(std::hash<Stream>()(device.default_stream()), std::hash<Stream>()(Stream::legacy_default()));
+}
+
+class UsualDefaultStreamTest : public ApiTest {
+ protected:
+  static constexpr const char* name = "CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM";
+  ~UsualDefaultStreamTest() override { unsetenv(name); }
+
+  Stream with(const char* value) {
+    setenv(name, value, true);
+    EXPECT_EQ(device.default_stream(), default_stream());
+    return default_stream();
+  }
+};
+
+TEST_F(UsualDefaultStreamTest, IsWhatTheEnvironmentSays) {
+  EXPECT_EQ(with("1"), Stream::per_thread_default());
+  EXPECT_EQ(with("123foo"), Stream::per_thread_default());
+  EXPECT_EQ(with("0"), Stream::legacy_default());
+  EXPECT_EQ(with("no number"), Stream::legacy_default());
+  EXPECT_EQ(with(""), Stream::legacy_default());
+}
+
+TEST_F(DefaultStreamNamesTest, CopiesOfAClosedOneGoOn) {
+  Stream stream = device.default_stream();
+  const Stream copy = stream;
+  stream.close();
+  stream.close();
+  EXPECT_THAT(error_of<InvalidArgument>([&] { stream.sync(); }), ::testing::HasSubstr("this stream is closed"));
+  copy.sync();
+  EXPECT_EQ(copy, Stream::legacy_default());
+  EXPECT_NE(stream, copy);
+}
+
+TEST_F(DefaultStreamNamesTest, HandlesShareOneRecord) {
+  const Stream stream = Stream::legacy_default();
+  const Stream of_device = device.default_stream();
+  EXPECT_EQ(live_objects().streams, 0u) << "which is never given back, so it is no live object";
 }
 
 TEST_F(DefaultStreamNamesTest, ADevicesDefaultStreamIsThatOfItsContext) {

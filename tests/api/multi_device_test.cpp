@@ -109,7 +109,8 @@ TEST_F(MultiDeviceTest, ADevicesDefaultStreamStaysWithItsDevice) {
   EXPECT_EQ(stream.device(), other);
   device.set_current();
   EXPECT_EQ(stream.device(), other);
-  EXPECT_NE(stream, device.default_stream());
+  EXPECT_EQ(stream, device.default_stream()) << "they have one name";
+  EXPECT_NE(stream.context(), device.default_stream().context());
 }
 
 TEST_F(MultiDeviceTest, DefaultStreamsOfTwoDevicesDoNotWaitForEachOther) {

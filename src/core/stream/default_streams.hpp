@@ -1,6 +1,7 @@
 // The default streams: names for a queue that depends on the current context, and with one of them on the thread.
 #pragma once
 
+#include <cuprum/stream.hpp>
 #include <memory>
 
 #include "core/stream/resources.hpp"
@@ -9,6 +10,22 @@ namespace cuprum::core {
 
 inline bool is_default_stream(CUstream handle) {
   return handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+/// A handle of the default stream of this name in whichever context is current, or in that of a device. All handles of
+/// one share a record that is never destroyed, so making and copying them allocates and counts nothing.
+Stream default_stream(CUstream name);
+Stream default_stream(CUstream name, int device);
+
+/// Which of the two is meant when nobody says: see cuprum::default_stream().
+CUstream usual_default_stream();
+
+/// What a handle of these has after it was closed.
+detail::Shared<detail::StreamResource> closed_stream();
+
+/// Whether it is a handle of these.
+inline bool is_permanent(const detail::Shared<detail::StreamResource>& shared) {
+  return shared && shared.use_count() == 0;
 }
 
 /// The stream that work queued now on `stream` goes to, for later: a default stream in the context that is current

@@ -38,6 +38,10 @@ struct StreamResource : support::Counted<StreamResource> {
   StreamResource(const core::ContextRecord& the_context, const StreamOptions& options);
   /// Wraps one; `owner` is kept as long.
   StreamResource(const core::ContextChoice& the_context, CUstream the_handle, std::shared_ptr<const void> owner = {});
+  /// A default stream that is never destroyed.
+  struct Permanent {};
+  StreamResource(const core::ContextChoice& the_context, CUstream the_handle, Permanent) noexcept
+      : Counted(Uncounted()), ownership(Ownership::foreign), handle(the_handle), context_(the_context) {}
   StreamResource(const StreamResource&) = delete;
   StreamResource& operator=(const StreamResource&) = delete;
   ~StreamResource();

@@ -98,13 +98,16 @@ StreamResource::~StreamResource() {
 }
 
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {
+  if (core::is_default_stream(handle) && !owner) return core::default_stream(handle);
   const core::Queue queue = core::foreign_queue(handle);
   return Access::make<Stream>(std::make_shared<StreamResource>(queue.context, queue.handle, std::move(owner)));
 }
 
-Stream Stream::legacy_default() { return from_handle(CU_STREAM_LEGACY); }
+Stream Stream::legacy_default() { return core::default_stream(CU_STREAM_LEGACY); }
 
-Stream Stream::per_thread_default() { return from_handle(CU_STREAM_PER_THREAD); }
+Stream Stream::per_thread_default() { return core::default_stream(CU_STREAM_PER_THREAD); }
+
+Stream default_stream() { return core::default_stream(core::usual_default_stream()); }
 
 void Stream::sync() const {
   const StreamResource& stream = *Access::resource(*this);
@@ -188,16 +191,19 @@ Context Stream::context() const { return core::context_handle(Access::resource(*
 
 CUstream_st* Stream::handle() const { return Access::resource(*this)->handle; }
 
-void Stream::close() { Access::close(*this); }
+void Stream::close() {
+  if (core::is_permanent(shared_)) {
+    shared_ = core::closed_stream();
+  } else {
+    Access::close(*this);
+  }
+}
 
 const void* Stream::identity() const noexcept {
   return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
 }
 
-bool operator==(const Stream& a, const Stream& b) noexcept {
-  if (a.identity() != b.identity()) return false;
-  return !Access::is_open(a) || Access::resource(a)->context() == Access::resource(b)->context();
-}
+bool operator==(const Stream& a, const Stream& b) noexcept { return a.identity() == b.identity(); }
 
 std::ostream& operator<<(std::ostream& out, const Stream& stream) {
   if (!Access::is_open(stream)) return out << "a closed stream";

@@ -70,6 +70,11 @@ Stream producer_stream(const StridedMemoryView& view, const DLPackExportOptions&
                              ": its memory was not allocated on a stream, so say in `producer` which one to wait for"));
 }
 
+/// Default streams of one name are equal, but in different contexts they are different queues.
+bool is_same_queue(const Stream& a, const Stream& b) {
+  return a == b && &Access::resource(a)->context().resolve() == &Access::resource(b)->context().resolve();
+}
+
 /// Makes the importing library's stream wait.
 void order(const StridedMemoryView& view, const DLPackExportOptions& options) {
   if (options.stream == no_order) return;
@@ -78,7 +83,7 @@ void order(const StridedMemoryView& view, const DLPackExportOptions& options) {
                                                   : core::ContextChoice::current());
   const Stream consumer = consumer_stream(view, options.stream);
   const Stream producer = producer_stream(view, options);
-  if (consumer != producer) consumer.wait(producer);
+  if (!is_same_queue(consumer, producer)) consumer.wait(producer);
 }
 
 StridedMemoryView bytes_of(const Buffer& buffer) {
