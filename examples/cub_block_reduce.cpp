@@ -55,7 +55,7 @@ void example() {
   Buffer unused = device.allocate(blocks * sizeof(int), stream);
   input.copy_from(std::span(values), stream);
   launch(stream, {.grid = blocks, .block = threads}, kernel, input, n, output, sums);
-  launch(stream, {.block = threads}, kernel, sums, blocks, unused, total);
+  launch(stream, {.grid = 1, .block = threads}, kernel, sums, blocks, unused, total);
 
   int sum = 0;
   total.copy_to(std::span(&sum, 1), stream);

@@ -53,7 +53,7 @@ std::vector<unsigned> run_on(const std::vector<unsigned>& words, const Kernel& k
   Stream stream = device.create_stream();
   Buffer buffer = device.allocate(words.size() * sizeof(unsigned), stream);
   buffer.copy_from(std::span(words), stream);
-  launch(stream, {.block = static_cast<unsigned>(words.size())}, kernel, buffer);
+  launch(stream, {.grid = 1, .block = static_cast<unsigned>(words.size())}, kernel, buffer);
   std::vector<unsigned> result(words.size());
   buffer.copy_to(std::span(result), stream);
   stream.sync();

@@ -62,13 +62,13 @@ void example() {
   Buffer to = device.allocate(n * sizeof(int), stream);
   from.copy_from(std::span(values), stream);
 
-  launch(stream, {.block = n}, code.get_kernel(names.at("reverse")), from, to, n);
+  launch(stream, {.grid = 1, .block = n}, code.get_kernel(names.at("reverse")), from, to, n);
   check(contents(to, stream).front() == n - 1, "an instance of a template, chosen by type and value");
 
   // A variable is a buffer. That the size is what we think is checked.
   const std::vector<int> offset = {1000};
   code.get_global("image::offset", sizeof(int)).copy_from(std::span(offset), stream);
-  launch(stream, {.block = n}, code.get_kernel(names.at("shift")), from);
+  launch(stream, {.grid = 1, .block = n}, code.get_kernel(names.at("shift")), from);
   check(contents(from, stream).back() == 1000 + n - 1, "an overload, which reads a variable that we set");
 
   try {
@@ -85,7 +85,7 @@ void example() {
   code.save(file);
   const ObjectCode loaded = ObjectCode::from_file(file, {.symbol_mapping = code.symbol_mapping()});
   std::filesystem::remove(file);
-  launch(stream, {.block = n}, loaded.get_kernel(names.at("copy")), from, to, n);
+  launch(stream, {.grid = 1, .block = n}, loaded.get_kernel(names.at("copy")), from, to, n);
   check(contents(to, stream) == contents(from, stream), "the same kernels, loaded from a file");
 }
 

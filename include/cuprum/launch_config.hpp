@@ -46,10 +46,10 @@ struct Dim3 {
 };
 
 /// A plain value. It is compared with what the kernel and the device can do when it is used: launch() refuses what is
-/// over a limit and names that.
+/// over a limit and names that. The grid and the block must be given.
 struct LaunchConfig {
-  Dim3 grid = {};                    ///< blocks; clusters when `cluster` is given
-  Dim3 block = {};                   ///< threads of a block
+  Dim3 grid = Dim3(0, 0, 0);         ///< blocks; clusters when `cluster` is given
+  Dim3 block = Dim3(0, 0, 0);        ///< threads of a block
   std::optional<Dim3> cluster = {};  ///< blocks of a cluster, which share their memory; needs compute capability 9.0
   std::size_t shmem_size = 0;        ///< bytes of dynamic shared memory per block; more than 48 KiB need no extra step
   bool is_cooperative = false;  ///< all blocks run at the same time and can synchronise; the grid must fit for that

@@ -204,7 +204,7 @@ TEST_F(ApiTest, NamedBarriersAreForTheThreadsThatNameThem) {
                                 "named");
   Stream stream = device.create_stream();
   const Buffer out = device.allocate(128 * sizeof(int), stream);
-  launch(stream, {.block = 128}, kernel, out);
+  launch(stream, {.grid = 1, .block = 128}, kernel, out);
   const std::vector<int> results = download<int>(out, stream);
   for (int t = 0; t < 128; ++t) EXPECT_EQ(results[static_cast<std::size_t>(t)], t / 64 * 64 + 63 - t % 64);
 }

@@ -284,7 +284,7 @@ TEST_F(BufferTest, AClosedBufferIsRefusedEverywhere) {
   EXPECT_THROW(open.copy_from(closed, stream), InvalidArgument);
   EXPECT_THROW(open.copy_to(closed, stream), InvalidArgument);
   EXPECT_THROW((void)closed.as_span<int>(), InvalidArgument);
-  EXPECT_THROW(launch(stream, {}, scale, closed, 1.0f, std::size_t{1}), InvalidArgument);
+  EXPECT_THROW(launch(stream, {.grid = 1, .block = 1}, scale, closed, 1.0f, std::size_t{1}), InvalidArgument);
 }
 
 TEST_F(BufferTest, FromHandleKeepsTheOwner) {

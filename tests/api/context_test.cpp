@@ -91,7 +91,7 @@ TEST_F(ContextTest, WorkRunsInIt) {
   Stream stream = own.create_stream();
   Kernel scale = compile(scale_source, "scale");
   Buffer data = upload(numbers(256), stream);
-  launch(stream, {.block = 256}, scale, data, 3.0f, std::size_t{256});
+  launch(stream, {.grid = 1, .block = 256}, scale, data, 3.0f, std::size_t{256});
   EXPECT_EQ(download<float>(data, stream)[255], 765.0f);
 }
 
@@ -183,7 +183,7 @@ TEST_F(ContextTest, ANewContextIsNotTakenForAnOldOne) {
     device.set_current(fresh);
     Stream stream = Stream::legacy_default();
     Buffer data = upload(numbers(32), stream);
-    launch(stream, {.block = 32}, scale, data, 2.0f, std::size_t{32});
+    launch(stream, {.grid = 1, .block = 32}, scale, data, 2.0f, std::size_t{32});
     EXPECT_EQ(download<float>(data, stream)[31], 62.0f);
     data.close();
     device.set_current();

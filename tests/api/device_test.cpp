@@ -102,7 +102,7 @@ TEST_F(DeviceTest, SyncWaitsForAllStreams) {
   Kernel spin = compile(spin_source, "spin");
   Stream stream = device.create_stream();
   Buffer out = device.allocate(sizeof(unsigned), stream);
-  launch(stream, {}, spin, out, 2'000'000u);
+  launch(stream, {.grid = 1, .block = 1}, spin, out, 2'000'000u);
   Event end = stream.record();
   device.sync();
   EXPECT_TRUE(end.is_done());

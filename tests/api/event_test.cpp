@@ -26,7 +26,7 @@ TEST_F(EventTest, HasTheOptionsAskedFor) {
 TEST_F(EventTest, IsDoneAfterSync) {
   Kernel spin = compile(spin_source, "spin");
   Buffer out = device.allocate(sizeof(unsigned), stream);
-  launch(stream, {}, spin, out, 2'000'000u);
+  launch(stream, {.grid = 1, .block = 1}, spin, out, 2'000'000u);
   Event event = stream.record();
   event.sync();
   EXPECT_TRUE(event.is_done());
@@ -45,7 +45,7 @@ TEST_F(EventTest, DifferenceIsTheTimeBetween) {
   Kernel spin = compile(spin_source, "spin");
   Buffer out = device.allocate(sizeof(unsigned), stream);
   Event start = stream.record(timed());
-  launch(stream, {}, spin, out, 2'000'000u);
+  launch(stream, {.grid = 1, .block = 1}, spin, out, 2'000'000u);
   Event end = stream.record({.timing_enabled = true});
   end.sync();
   EXPECT_GT(end - start, 0.1f);  // two million dependent steps take more than 0.1 ms anywhere
@@ -130,7 +130,7 @@ TEST_F(EventTest, DifferenceToAnEarlierEventIsNegative) {
   Kernel spin = compile(spin_source, "spin");
   Buffer out = device.allocate(sizeof(unsigned), stream);
   Event start = stream.record({.timing_enabled = true});
-  launch(stream, {}, spin, out, 100'000u);
+  launch(stream, {.grid = 1, .block = 1}, spin, out, 100'000u);
   Event end = stream.record({.timing_enabled = true});
   end.sync();
   EXPECT_LT(start - end, 0.0f);

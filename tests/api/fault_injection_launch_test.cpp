@@ -13,7 +13,7 @@ class LaunchFaults : public ApiTest {
   Stream stream = device.create_stream();
   ObjectCode code = Program(scale_source).compile(Target::cubin);
   Buffer data = upload(std::vector<float>{1, 2, 3, 4}, stream);
-  const LaunchConfig config{.block = 4};
+  const LaunchConfig config{.grid = 1, .block = 4};
   const std::size_t n = 4;
   const std::size_t most_shared = static_cast<std::size_t>(device.properties().max_shared_memory_per_block_optin());
   FailingApi failing;
@@ -38,7 +38,8 @@ TEST_F(LaunchFaults, ALaterLaunchMakesOneCallThatCanFail) {
 }
 
 TEST_F(LaunchFaults, ALaunchWithEverythingReportsEveryFailure) {
-  const LaunchConfig everything{.block = 4,
+  const LaunchConfig everything{.grid = 1,
+                                .block = 4,
                                 .shmem_size = most_shared,
                                 .is_cooperative = device.properties().cooperative_launch(),
                                 .programmatic_stream_serialization = false,
@@ -49,10 +50,10 @@ TEST_F(LaunchFaults, ALaunchWithEverythingReportsEveryFailure) {
 TEST_F(LaunchFaults, AFailedAttemptToRaiseTheSharedMemoryLimitIsRepeated) {
   Kernel scale = code.get_kernel("scale");
   failing.fail_next("cuFuncSetAttribute", CUDA_ERROR_INVALID_VALUE);
-  EXPECT_THAT(
-      error_of<DriverError>([&] { launch(stream, {.block = 4, .shmem_size = most_shared}, scale, data, 2.0f, n); }),
-      AllOf(HasSubstr("giving kernel scale up to "), HasSubstr("cuFuncSetAttribute")));
-  launch(stream, {.block = 4, .shmem_size = most_shared}, scale, data, 2.0f, n);
+  EXPECT_THAT(error_of<DriverError>(
+                  [&] { launch(stream, {.grid = 1, .block = 4, .shmem_size = most_shared}, scale, data, 2.0f, n); }),
+              AllOf(HasSubstr("giving kernel scale up to "), HasSubstr("cuFuncSetAttribute")));
+  launch(stream, {.grid = 1, .block = 4, .shmem_size = most_shared}, scale, data, 2.0f, n);
   EXPECT_EQ(download<float>(data, stream).front(), 2.0f);
 }
 
@@ -69,7 +70,7 @@ TEST_F(LaunchFaults, PreparedLaunchesReportEveryFailure) {
               PreparedLaunch step = prepare(stream, config, code.get_kernel("scale"), data, 2.0f, n);
               step();
               step.set<1>(3.0f);
-              step.set_config({.block = 4, .shmem_size = most_shared});
+              step.set_config({.grid = 1, .block = 4, .shmem_size = most_shared});
               step();
             }),
             7);
@@ -110,8 +111,8 @@ TEST_F(LaunchFaults, AttributesAndOccupancyReportEveryFailure) {
               const Kernel scale = code.get_kernel("scale");
               EXPECT_GT(scale.occupancy().max_potential_block_size([](int) { return 16; }, 0).max_block_size, 0);
               scale.attributes().set_max_dynamic_shared_size_bytes(1000);
-              EXPECT_GT(scale.occupancy().max_potential_cluster_size({.block = 32}, stream), 0);
-              EXPECT_GE(scale.occupancy().max_active_clusters({.block = 32}, stream), 0);
+              EXPECT_GT(scale.occupancy().max_potential_cluster_size({.grid = 1, .block = 32}, stream), 0);
+              EXPECT_GE(scale.occupancy().max_active_clusters({.grid = 1, .block = 32}, stream), 0);
             }),
             10);
 }

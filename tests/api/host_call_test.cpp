@@ -153,7 +153,7 @@ TEST_F(HostCallTest, IsNotMadeAfterAnErrorButItsStateIsReleased) {
             R"(extern "C" __global__ void fail(volatile int* go) { while (!*go) __nanosleep(1000); __trap(); })",
             "fail");
         auto state = std::make_shared<bool>(false);
-        launch(stream, {}, fail, go.address());
+        launch(stream, {.grid = 1, .block = 1}, fail, go.address());
         stream.host_call([state] { *state = true; });
         go.store(0, 1);
         bool failed = false;

@@ -53,10 +53,10 @@ TEST_F(KernelTest, MoreDynamicSharedMemoryCanBeAllowed) {
 TEST_F(KernelTest, SettingsHoldForTheNextLaunch) {
   Stream stream = device.create_stream();
   Kernel none = compile(shapes_source, "none");
-  launch(stream, {}, none);  // whose facts are now known
+  launch(stream, {.grid = 1, .block = 1}, none);  // whose facts are now known
   none.attributes().set_max_dynamic_shared_size_bytes(100);
-  launch(stream, {.shmem_size = 64}, none);
-  launch(stream, {.shmem_size = 4096}, none);  // raises the limit again
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = 64}, none);
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = 4096}, none);  // raises the limit again
   stream.sync();
 }
 
@@ -75,7 +75,7 @@ TEST_F(KernelTest, PreferencesAreSettable) {
 TEST_F(KernelTest, ARequiredClusterIsKnownToTheNextLaunch) {
   Stream stream = device.create_stream();
   Kernel none = compile(shapes_source, "none");
-  launch(stream, {}, none);
+  launch(stream, {.grid = 1, .block = 1}, none);
   const KernelAttributes attributes = none.attributes();
   attributes.set_required_cluster_width(2);
   attributes.set_required_cluster_height(1);
@@ -83,7 +83,7 @@ TEST_F(KernelTest, ARequiredClusterIsKnownToTheNextLaunch) {
   EXPECT_EQ(attributes.required_cluster_width(), 2);
   EXPECT_EQ(attributes.required_cluster_height(), 1);
   EXPECT_EQ(attributes.required_cluster_depth(), 1);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 3}, none); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 3, .block = 1}, none); }),
               HasSubstr("grid (3, 1, 1) is not a multiple of the clusters of (2, 1, 1)"));
   stream.sync();
 }
@@ -162,7 +162,7 @@ TEST_F(KernelTest, TellsTheOccupancyOfClusters) {
     EXPECT_EQ(occupancy.max_active_clusters({.grid = 32, .block = 128, .cluster = 2}, stream),
               active_clusters(none, 64, 2));
   }
-  EXPECT_THAT(error_of<InvalidArgument>([&] { occupancy.max_active_clusters({.block = 100'000}, stream); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { occupancy.max_active_clusters({.grid = 1, .block = 100'000}, stream); }),
               HasSubstr("over the limit"));
 }
 
@@ -172,7 +172,7 @@ TEST_F(KernelTest, OutlivesItsProgramAndObjectCode) {
   EXPECT_EQ(live_objects().object_codes, 1u);
   Stream stream = device.create_stream();
   Buffer data = upload(numbers(4), stream);
-  launch(stream, {.block = 4}, scale, data, 2.0f, std::size_t{4});
+  launch(stream, {.grid = 1, .block = 4}, scale, data, 2.0f, std::size_t{4});
   EXPECT_EQ(download<float>(data, stream)[3], 6.0f);
 }
 
@@ -204,7 +204,7 @@ TEST_F(KernelTest, FromHandleKeepsItsCode) {
   code.reset();
   Stream stream = device.create_stream();
   Buffer data = upload(numbers(4), stream);
-  launch(stream, {.block = 4}, wrapped, data, 2.0f, std::size_t{4});
+  launch(stream, {.grid = 1, .block = 4}, wrapped, data, 2.0f, std::size_t{4});
   EXPECT_EQ(download<float>(data, stream)[3], 6.0f);
 }
 

@@ -55,7 +55,7 @@ class Latch {
   Latch& operator=(const Latch&) = delete;
 
   void hold(const Stream& stream) {
-    launch(stream, {}, kernel_, is_open_.address());
+    launch(stream, {.grid = 1, .block = 1}, kernel_, is_open_.address());
     held_.push_back(stream);
   }
   void open() const { is_open_.store(0, 1); }
@@ -81,7 +81,9 @@ class Trace {
   }
 
   /// When the stream gets here, `number` is noted.
-  void note(int number, const Stream& stream) const { launch(stream, {}, kernel_, cells_.address(), number); }
+  void note(int number, const Stream& stream) const {
+    launch(stream, {.grid = 1, .block = 1}, kernel_, cells_.address(), number);
+  }
 
   /// What was noted so far, in this order.
   std::vector<int> noted() const {

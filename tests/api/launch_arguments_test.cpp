@@ -127,7 +127,7 @@ TYPED_TEST(ArgumentOfType, ArrivesBetweenOthers) {
   const TypeParam value = Sample<TypeParam>::value();
   Buffer out = this->device.allocate(sizeof(TypeParam), this->stream);
   Buffer around = this->device.allocate(2, this->stream);
-  launch(this->stream, {}, this->store(), 'a', value, out, around, 'b');
+  launch(this->stream, {.grid = 1, .block = 1}, this->store(), 'a', value, out, around, 'b');
   std::vector<char> bytes = this->template download<char>(out, this->stream);
   TypeParam stored;
   std::memcpy(static_cast<void*>(&stored), bytes.data(), sizeof stored);
@@ -140,7 +140,7 @@ class LaunchArgumentsTest : public ApiTest {
   Stream stream = device.create_stream();
   Kernel scale = compile(scale_source, "scale");
   Buffer data = upload(std::vector<float>{1, 2, 3, 4}, stream);
-  const LaunchConfig config{.block = 4};
+  const LaunchConfig config{.grid = 1, .block = 4};
   std::size_t n = 4;
 };
 
@@ -192,8 +192,8 @@ extern "C" __global__ void sum(long long* out, int a, short b, char c, long long
 })",
                        "sum");
   Buffer out = device.allocate(8, stream);
-  launch(stream, {}, sum, out, 1, short{2}, char{3}, 4ll, 5.0f, 6.0, 7, 8, char{9}, char{10}, short{11}, 12.0, 13.0f,
-         14ll, 15);
+  launch(stream, {.grid = 1, .block = 1}, sum, out, 1, short{2}, char{3}, 4ll, 5.0f, 6.0, 7, 8, char{9}, char{10},
+         short{11}, 12.0, 13.0f, 14ll, 15);
   long long expected = 0;
   for (int value = 1; value <= 15; ++value) expected = expected * 3 + value;
   EXPECT_EQ(download<long long>(out, stream).front(), expected);
@@ -208,9 +208,9 @@ extern "C" __global__ void convert(float* out, unsigned short half, unsigned sho
                            "convert");
   Buffer out = device.allocate(2 * sizeof(float), stream);
 #ifdef CUPRUM_TEST_HAS_HALF
-  launch(stream, {}, convert, out, __float2half(0.375f), __float2bfloat16(-2.5f));
+  launch(stream, {.grid = 1, .block = 1}, convert, out, __float2half(0.375f), __float2bfloat16(-2.5f));
 #else
-  launch(stream, {}, convert, out, std::uint16_t{0x3600}, std::uint16_t{0xc020});
+  launch(stream, {.grid = 1, .block = 1}, convert, out, std::uint16_t{0x3600}, std::uint16_t{0xc020});
 #endif
   EXPECT_EQ(download<float>(out, stream), (std::vector<float>{0.375f, -2.5f}));
 }

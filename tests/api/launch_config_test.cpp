@@ -16,10 +16,10 @@ std::string printed(const auto& value) {
   return out.str();
 }
 
-TEST(LaunchConfigValue, IsOneThreadByDefault) {
+TEST(LaunchConfigValue, HasNoShapeUntilItIsGiven) {
   const LaunchConfig config;
-  EXPECT_EQ(config.grid, Dim3(1, 1, 1));
-  EXPECT_EQ(config.block, Dim3(1, 1, 1));
+  EXPECT_EQ(config.grid, Dim3(0, 0, 0));
+  EXPECT_EQ(config.block, Dim3(0, 0, 0));
   EXPECT_EQ(config.cluster, std::nullopt);
   EXPECT_EQ(config.shmem_size, 0u);
   EXPECT_FALSE(config.is_cooperative);
@@ -36,17 +36,17 @@ TEST(LaunchConfigValue, KeepsTheGridInClustersAsGiven) {
 const std::vector<LaunchConfig>& all_different() {
   static const std::vector<LaunchConfig> configs = {
       {},
-      {.grid = 2},
-      {.grid = {1, 2}},
-      {.grid = {1, 1, 2}},
-      {.block = 2},
-      {.cluster = Dim3()},
-      {.cluster = 2},
-      {.shmem_size = 2},
-      {.is_cooperative = true},
-      {.programmatic_stream_serialization = true},
-      {.priority = 0},
-      {.priority = -1},
+      {.grid = 2, .block = 1},
+      {.grid = {1, 2}, .block = 1},
+      {.grid = {1, 1, 2}, .block = 1},
+      {.grid = 1, .block = 2},
+      {.grid = 1, .block = 1, .cluster = Dim3()},
+      {.grid = 1, .block = 1, .cluster = 2},
+      {.grid = 1, .block = 1, .shmem_size = 2},
+      {.grid = 1, .block = 1, .is_cooperative = true},
+      {.grid = 1, .block = 1, .programmatic_stream_serialization = true},
+      {.grid = 1, .block = 1, .priority = 0},
+      {.grid = 1, .block = 1, .priority = -1},
   };
   return configs;
 }
@@ -69,10 +69,10 @@ TEST(LaunchConfigValue, HashesEveryMember) {
 
 TEST(LaunchConfigValue, CanBeAKey) {
   std::unordered_set<LaunchConfig> configs(all_different().begin(), all_different().end());
-  configs.insert({.grid = 2});
+  configs.insert({.grid = 2, .block = 1});
   EXPECT_EQ(configs.size(), all_different().size());
-  EXPECT_TRUE(configs.contains({.shmem_size = 2}));
-  EXPECT_FALSE(configs.contains({.shmem_size = 3}));
+  EXPECT_TRUE(configs.contains({.grid = 1, .block = 1, .shmem_size = 2}));
+  EXPECT_FALSE(configs.contains({.grid = 1, .block = 1, .shmem_size = 3}));
 }
 
 TEST(LaunchConfigValue, PrintsItsShape) {
@@ -81,7 +81,9 @@ TEST(LaunchConfigValue, PrintsItsShape) {
 }
 
 TEST(LaunchConfigValue, PrintsWhatElseIsSet) {
-  const LaunchConfig config{.cluster = 2,
+  const LaunchConfig config{.grid = 1,
+                            .block = 1,
+                            .cluster = 2,
                             .shmem_size = 16,
                             .is_cooperative = true,
                             .programmatic_stream_serialization = true,
@@ -104,7 +106,7 @@ class LaunchConfigTest : public ApiTest {
   }
 
   int run(const LaunchConfig& config) {
-    threads.fill(0, stream);
+    threads.fill<int>(0, stream);
     launch(stream, config, count, threads);
     return download<int>(threads, stream).front();
   }
@@ -119,6 +121,14 @@ struct OverLimit {
 
 void PrintTo(const OverLimit& extent, std::ostream* out) { *out << extent.axis; }
 
+TEST_F(LaunchConfigTest, TheGridAndTheBlockMustBeGiven) {
+  EXPECT_THAT(refusal({.block = 32}),
+              HasSubstr("launching kernel count: the configuration has no grid; give both, such "
+                        "as {.grid = 1, .block = 256}"));
+  EXPECT_THAT(refusal({.grid = 2}), HasSubstr("the configuration has no block"));
+  EXPECT_THAT(refusal({}), HasSubstr("the configuration has no grid"));
+}
+
 class BlockLimit : public LaunchConfigTest, public ::testing::WithParamInterface<OverLimit> {};
 class GridLimit : public LaunchConfigTest, public ::testing::WithParamInterface<OverLimit> {};
 
@@ -129,19 +139,19 @@ constexpr auto along_z = [](std::int64_t n) { return Dim3(1, 1, n); };
 TEST_P(BlockLimit, IsNamed) {
   const auto [axis, extents, limit] = GetParam();
   const int most = (properties.*limit)();
-  EXPECT_THAT(refusal({.block = extents(most + 1)}),
+  EXPECT_THAT(refusal({.grid = 1, .block = extents(most + 1)}),
               AllOf(HasSubstr("launching kernel count: block."), HasSubstr(std::string(axis) + " is "),
                     HasSubstr("over the limit of " + std::to_string(most)), HasSubstr(device.name())));
 }
 
 TEST_P(BlockLimit, ZeroIsTooFew) {
-  EXPECT_THAT(refusal({.block = GetParam().extents(0)}),
+  EXPECT_THAT(refusal({.grid = 1, .block = GetParam().extents(0)}),
               HasSubstr(std::string("block.") + GetParam().axis + " is 0; it must be at least 1"));
 }
 
 TEST_P(BlockLimit, IsTheLastThatRuns) {
   const int most = (properties.*GetParam().limit)();
-  EXPECT_EQ(run({.block = GetParam().extents(most)}), most);
+  EXPECT_EQ(run({.grid = 1, .block = GetParam().extents(most)}), most);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, BlockLimit,
@@ -153,13 +163,13 @@ INSTANTIATE_TEST_SUITE_P(Each, BlockLimit,
 TEST_P(GridLimit, IsNamed) {
   const auto [axis, extents, limit] = GetParam();
   const std::int64_t most = (properties.*limit)();
-  EXPECT_THAT(refusal({.grid = extents(most + 1)}),
+  EXPECT_THAT(refusal({.grid = extents(most + 1), .block = 1}),
               AllOf(HasSubstr(std::string("launching kernel count: grid.") + axis + " is "),
                     HasSubstr("over the limit of " + std::to_string(most)), HasSubstr(device.name())));
 }
 
 TEST_P(GridLimit, NegativeExtentsAreRefused) {
-  EXPECT_THAT(refusal({.grid = GetParam().extents(-1)}),
+  EXPECT_THAT(refusal({.grid = GetParam().extents(-1), .block = 1}),
               HasSubstr(std::string("grid.") + GetParam().axis + " is -1; it must be at least 1"));
 }
 
@@ -171,8 +181,8 @@ INSTANTIATE_TEST_SUITE_P(Each, GridLimit,
 
 TEST_F(LaunchConfigTest, ABlockHasAsManyThreadsAsTheDeviceAllows) {
   const int most = properties.max_threads_per_block();
-  EXPECT_EQ(run({.block = {most / 2, 2}}), most);
-  EXPECT_THAT(refusal({.block = {most / 2, 2, 2}}),
+  EXPECT_EQ(run({.grid = 1, .block = {most / 2, 2}}), most);
+  EXPECT_THAT(refusal({.grid = 1, .block = {most / 2, 2, 2}}),
               HasSubstr("a block of " + std::to_string(2 * most) + " threads is over the limit of " +
                         std::to_string(most) + " threads per block of device 0"));
 }
@@ -183,7 +193,9 @@ TEST_F(LaunchConfigTest, SharedMemoryIsCheckedWithTheKernelsOwn) {
       "__syncthreads(); *out = b[blockDim.x - 1 - threadIdx.x]; }",
       "box");
   const int most = properties.max_shared_memory_per_block_optin();
-  const auto config = [](int bytes) { return LaunchConfig{.shmem_size = static_cast<std::size_t>(bytes)}; };
+  const auto config = [](int bytes) {
+    return LaunchConfig{.grid = 1, .block = 1, .shmem_size = static_cast<std::size_t>(bytes)};
+  };
   launch(stream, config(most - 1024), box, threads);
   EXPECT_EQ(download<int>(threads, stream).front(), 1);
   EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, config(most), box, threads); }),
@@ -196,22 +208,23 @@ TEST_F(LaunchConfigTest, HandlesOfOneKernelDoNotTakeSharedMemoryFromEachOther) {
   ObjectCode code = Program("extern \"C\" __global__ void touch() {}").compile(Target::cubin);
   Kernel one = code.get_kernel("touch");
   Kernel other = code.get_kernel("touch");
-  launch(stream, {.shmem_size = most}, one);
-  launch(stream, {.shmem_size = 49153}, other);
-  launch(stream, {.shmem_size = most}, one);
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = most}, one);
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = 49153}, other);
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = most}, one);
   stream.sync();
 }
 
 TEST_F(LaunchConfigTest, PrioritiesOfTheDeviceAreTaken) {
   int least = device.create_stream().priority();
-  EXPECT_EQ(run({.block = 2, .priority = least}), 2);
-  EXPECT_EQ(run({.block = 3, .priority = least - 1}), 3);
+  EXPECT_EQ(run({.grid = 1, .block = 2, .priority = least}), 2);
+  EXPECT_EQ(run({.grid = 1, .block = 3, .priority = least - 1}), 3);
 }
 
 TEST_F(LaunchConfigTest, APriorityOutOfRangeIsRefused) {
-  EXPECT_THAT(refusal({.priority = 1}), AllOf(HasSubstr("launching kernel count: priority 1: device 0"),
-                                              HasSubstr(" has priorities from "), HasSubstr(" (first) to 0 (last)")));
-  EXPECT_THAT(refusal({.priority = -1000}), HasSubstr("priority -1000"));
+  EXPECT_THAT(refusal({.grid = 1, .block = 1, .priority = 1}),
+              AllOf(HasSubstr("launching kernel count: priority 1: device 0"), HasSubstr(" has priorities from "),
+                    HasSubstr(" (first) to 0 (last)")));
+  EXPECT_THAT(refusal({.grid = 1, .block = 1, .priority = -1000}), HasSubstr("priority -1000"));
 }
 
 TEST_F(LaunchConfigTest, ProgrammaticSerializationWaitsWhereTheKernelSaysSo) {
@@ -228,8 +241,8 @@ extern "C" __global__ void second(int* out) {
 })")
                         .compile(Target::cubin);
   Buffer out = upload(std::vector<int>{0, 0}, stream);
-  launch(stream, {}, code.get_kernel("first"), out);
-  launch(stream, {.programmatic_stream_serialization = true}, code.get_kernel("second"), out);
+  launch(stream, {.grid = 1, .block = 1}, code.get_kernel("first"), out);
+  launch(stream, {.grid = 1, .block = 1, .programmatic_stream_serialization = true}, code.get_kernel("second"), out);
   EXPECT_EQ(download<int>(out, stream), (std::vector<int>{1000, 1000}));
 }
 
@@ -254,34 +267,35 @@ extern "C" __global__ void meet(int* arrived, int* seen) {
 })",
                         "meet");
   Buffer counters = upload(std::vector<int>{0, 0}, stream);
-  launch(stream, {.grid = 4, .is_cooperative = true}, meet, counters, counters.handle() + sizeof(int));
+  launch(stream, {.grid = 4, .block = 1, .is_cooperative = true}, meet, counters, counters.handle() + sizeof(int));
   EXPECT_EQ(download<int>(counters, stream), (std::vector<int>{4, 4}));
 }
 
 TEST_F(LaunchConfigTest, ClustersAreRefusedWhereTheDeviceHasNone) {
   if (properties.cluster_launch()) GTEST_SKIP() << "the device has clusters";
-  EXPECT_THAT(error_of<NotSupported>([&] { launch(stream, {.cluster = 1}, count, threads); }),
+  EXPECT_THAT(error_of<NotSupported>([&] { launch(stream, {.grid = 1, .block = 1, .cluster = 1}, count, threads); }),
               AllOf(HasSubstr("can't launch clusters"), HasSubstr("GPUs of 9.0 and newer can")));
 }
 
 TEST_F(LaunchConfigTest, AClusterOverTheLimitIsRefused) {
   if (!properties.cluster_launch()) GTEST_SKIP() << "the device has no clusters";
   EXPECT_EQ(run({.grid = 2, .block = 32, .cluster = 8}), 2 * 8 * 32);
-  EXPECT_THAT(refusal({.block = 32, .cluster = 64}),
+  EXPECT_THAT(refusal({.grid = 1, .block = 32, .cluster = 64}),
               AllOf(HasSubstr("a cluster of 64 blocks is over the limit of "), HasSubstr(" blocks per cluster")));
-  EXPECT_THAT(refusal({.cluster = Dim3(2, 0)}), HasSubstr("cluster.y is 0; it must be at least 1"));
+  EXPECT_THAT(refusal({.grid = 1, .block = 1, .cluster = Dim3(2, 0)}),
+              HasSubstr("cluster.y is 0; it must be at least 1"));
 }
 
 TEST_F(LaunchConfigTest, AKernelWithClustersOfItsOwnTakesNoOthers) {
   if (!properties.cluster_launch()) GTEST_SKIP() << "the device has no clusters";
   Kernel pairs =
       compile("extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pairs(int* n) { atomicAdd(n, 1); }", "pairs");
-  launch(stream, {.grid = 4}, pairs, threads);
-  launch(stream, {.grid = 4, .cluster = 2}, pairs, threads);
+  launch(stream, {.grid = 4, .block = 1}, pairs, threads);
+  launch(stream, {.grid = 4, .block = 1, .cluster = 2}, pairs, threads);
   EXPECT_EQ(download<int>(threads, stream).front(), 4 + 8);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 3}, pairs, threads); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 3, .block = 1}, pairs, threads); }),
               HasSubstr("grid (3, 1, 1) is not a multiple of the clusters of (2, 1, 1) blocks"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.cluster = 4}, pairs, threads); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 1, .cluster = 4}, pairs, threads); }),
               HasSubstr("cluster is (4, 1, 1), but the kernel was compiled for clusters of (2, 1, 1)"));
 }
 

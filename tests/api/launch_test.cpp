@@ -45,7 +45,8 @@ TEST_F(LaunchTest, PassesEveryKindOfArgument) {
   };
   Kernel kinds = compile(kinds_source, "kinds");
   Buffer out = device.allocate(9 * sizeof(double), stream);
-  launch(stream, {}, kinds, out, true, 'a', short{-3}, 1 << 20, 1ll << 40, 0.5f, 0.25, Point{1.5, 2, 3}, nullptr);
+  launch(stream, {.grid = 1, .block = 1}, kinds, out, true, 'a', short{-3}, 1 << 20, 1ll << 40, 0.5f, 0.25,
+         Point{1.5, 2, 3}, nullptr);
   EXPECT_EQ(download<double>(out, stream),
             (std::vector<double>{1, 'a', -3, 1 << 20, 1099511627776.0, 0.5, 0.25, 6.5, 1}));
 }
@@ -53,8 +54,8 @@ TEST_F(LaunchTest, PassesEveryKindOfArgument) {
 TEST_F(LaunchTest, PassesPointersAndRawAddresses) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = upload(numbers(4), stream);
-  launch(stream, {.block = 4}, scale, reinterpret_cast<float*>(data.handle()), 2.0f, std::size_t{4});
-  launch(stream, {.block = 4}, scale, data.handle(), 5.0f, std::size_t{4});
+  launch(stream, {.grid = 1, .block = 4}, scale, reinterpret_cast<float*>(data.handle()), 2.0f, std::size_t{4});
+  launch(stream, {.grid = 1, .block = 4}, scale, data.handle(), 5.0f, std::size_t{4});
   EXPECT_EQ(download<float>(data, stream)[3], 30.0f);
 }
 
@@ -89,7 +90,7 @@ extern "C" __global__ void reverse(int* data) {
 TEST_F(LaunchTest, GivesDynamicSharedMemory) {
   Kernel reverse = compile(reverse_source, "reverse");
   Buffer data = upload(std::vector<int>{1, 2, 3, 4}, stream);
-  launch(stream, {.block = 4, .shmem_size = 16}, reverse, data);
+  launch(stream, {.grid = 1, .block = 4, .shmem_size = 16}, reverse, data);
   EXPECT_EQ(download<int>(data, stream), (std::vector<int>{4, 3, 2, 1}));
 }
 
@@ -97,9 +98,10 @@ TEST_F(LaunchTest, GivesMoreThan48KiBWhenTheDeviceHasThem) {
   const auto most = static_cast<std::size_t>(device.properties().max_shared_memory_per_block_optin());
   Kernel reverse = compile(reverse_source, "reverse");
   Buffer data = upload(std::vector<int>{1, 2}, stream);
-  launch(stream, {.block = 2, .shmem_size = most}, reverse, data);
+  launch(stream, {.grid = 1, .block = 2, .shmem_size = most}, reverse, data);
   EXPECT_EQ(download<int>(data, stream), (std::vector<int>{2, 1}));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.block = 2, .shmem_size = most + 1}, reverse, data); }),
+  EXPECT_THAT(error_of<InvalidArgument>(
+                  [&] { launch(stream, {.grid = 1, .block = 2, .shmem_size = most + 1}, reverse, data); }),
               AllOf(HasSubstr("launching kernel reverse"), HasSubstr("over the limit of " + std::to_string(most)),
                     HasSubstr(device.name())));
 }
@@ -111,7 +113,7 @@ extern "C" __global__ void count(int* threads) { atomicAdd(threads, 1); }
 TEST_F(LaunchTest, CooperativeLaunchesRunWhereTheDeviceHasThem) {
   Kernel count = compile(count_source, "count");
   Buffer threads = upload(std::vector<int>{0}, stream);
-  auto cooperative = [&] { launch(stream, {.block = 64, .is_cooperative = true}, count, threads); };
+  auto cooperative = [&] { launch(stream, {.grid = 1, .block = 64, .is_cooperative = true}, count, threads); };
   if (device.properties().cooperative_launch()) {
     cooperative();
     EXPECT_EQ(download<int>(threads, stream).front(), 64);
@@ -166,24 +168,27 @@ TEST_F(LaunchTest, BlocksOfAClusterSeeEachOthersSharedMemory) {
 TEST_F(LaunchTest, RefusesTheWrongNumberOfArguments) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = device.allocate(64, stream);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {}, scale, data, 1.0f); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 1}, scale, data, 1.0f); }),
               HasSubstr("launching kernel scale: it takes 3 arguments of 8, 4, 8 bytes; 2 were given of 8, 4 bytes"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {}, scale); }), HasSubstr("; 0 were given"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 1}, scale); }),
+              HasSubstr("; 0 were given"));
 }
 
 TEST_F(LaunchTest, RefusesAnArgumentOfTheWrongSize) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = device.allocate(64, stream);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {}, scale, data, 1.0, std::size_t{1}); }),
-              HasSubstr("argument 2 of 3 has 8 bytes, but the kernel's parameter has 4"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {}, scale, data, 1.0f, 1); }),
+  EXPECT_THAT(
+      error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 1}, scale, data, 1.0, std::size_t{1}); }),
+      HasSubstr("argument 2 of 3 has 8 bytes, but the kernel's parameter has 4"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 1}, scale, data, 1.0f, 1); }),
               HasSubstr("argument 3 of 3 has 4 bytes, but the kernel's parameter has 8"));
 }
 
 TEST_F(LaunchTest, RefusesABlockOverTheLimit) {
   Kernel scale = compile(scale_source, "scale");
   auto launch_block = [&](const Dim3& block) {
-    return error_of<InvalidArgument>([&] { launch(stream, {.block = block}, scale, nullptr, 1.0f, std::size_t{0}); });
+    return error_of<InvalidArgument>(
+        [&] { launch(stream, {.grid = 1, .block = block}, scale, nullptr, 1.0f, std::size_t{0}); });
   };
   const DeviceProperties properties = device.properties();
   EXPECT_THAT(
@@ -199,7 +204,7 @@ TEST_F(LaunchTest, RefusesABlockOverTheLimit) {
 
 TEST_F(LaunchTest, RefusesABlockOverTheKernelsOwnLimit) {
   Kernel small = compile("extern \"C\" __global__ void __launch_bounds__(64) small() {}", "small");
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.block = 65}, small); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 65}, small); }),
               AllOf(HasSubstr("a block of 65 threads is over the limit of 64 threads per block of this kernel"),
                     HasSubstr("__launch_bounds__")));
 }
@@ -207,7 +212,8 @@ TEST_F(LaunchTest, RefusesABlockOverTheKernelsOwnLimit) {
 TEST_F(LaunchTest, RefusesAGridOverTheLimit) {
   Kernel scale = compile(scale_source, "scale");
   auto launch_grid = [&](const Dim3& grid) {
-    return error_of<InvalidArgument>([&] { launch(stream, {.grid = grid}, scale, nullptr, 1.0f, std::size_t{0}); });
+    return error_of<InvalidArgument>(
+        [&] { launch(stream, {.grid = grid, .block = 1}, scale, nullptr, 1.0f, std::size_t{0}); });
   };
   EXPECT_THAT(launch_grid(std::size_t{1} << 40),
               AllOf(HasSubstr("grid.x is 1099511627776, over the limit of "), HasSubstr(device.name())));
@@ -218,8 +224,8 @@ TEST_F(LaunchTest, RefusesAGridOverTheLimit) {
 TEST_F(LaunchTest, RefusedLaunchesLeaveTheStreamUsable) {
   Kernel scale = compile(scale_source, "scale");
   Buffer data = upload(numbers(4), stream);
-  EXPECT_THROW(launch(stream, {.block = 100000}, scale, data, 1.0f, std::size_t{4}), InvalidArgument);
-  launch(stream, {.block = 4}, scale, data, 2.0f, std::size_t{4});
+  EXPECT_THROW(launch(stream, {.grid = 1, .block = 100000}, scale, data, 1.0f, std::size_t{4}), InvalidArgument);
+  launch(stream, {.grid = 1, .block = 4}, scale, data, 2.0f, std::size_t{4});
   EXPECT_EQ(download<float>(data, stream)[3], 6.0f);
 }
 
@@ -229,7 +235,8 @@ TEST_F(LaunchTest, AFaultyKernelIsReportedBySync) {
   EXPECT_EXIT(
       {
         Stream doomed = device.create_stream();
-        launch(doomed, {}, compile(scale_source, "scale"), reinterpret_cast<float*>(16), 1.0f, std::size_t{1});
+        launch(doomed, {.grid = 1, .block = 1}, compile(scale_source, "scale"), reinterpret_cast<float*>(16), 1.0f,
+               std::size_t{1});
         try {
           doomed.sync();
         } catch (const DriverError& error) {

@@ -63,7 +63,7 @@ TEST_F(LifetimeTest, AKernelMayGoWhileItRuns) {
   out.fill(0u, stream);
   {
     Kernel spin = compile(spin_source, "spin");
-    launch(stream, {}, spin, out, 5'000'000u);
+    launch(stream, {.grid = 1, .block = 1}, spin, out, 5'000'000u);
   }
   EXPECT_NE(download<unsigned>(out, stream).front(), 0u);
 }
@@ -289,7 +289,7 @@ TEST_F(LifetimeTest, ADeviceCanBeUsedAfterAResetOfItsPrimaryContext) {
         {
           Stream before = device.create_stream();
           Buffer data = upload(numbers(32), before);
-          launch(before, {.block = 32}, scale, data, 2.0f, std::size_t{32});
+          launch(before, {.grid = 1, .block = 32}, scale, data, 2.0f, std::size_t{32});
           before.sync();
         }
         driver::call<&driver::Api::cuDevicePrimaryCtxReset>(device.device_id());
@@ -298,8 +298,8 @@ TEST_F(LifetimeTest, ADeviceCanBeUsedAfterAResetOfItsPrimaryContext) {
         Buffer data = PinnedMemoryResource().allocate(32 * sizeof(float), stream);
         stream.sync();
         Kernel fresh = compile(scale_source, "scale");
-        data.fill(2.0f, stream);
-        launch(stream, {.block = 32}, fresh, data, 2.0f, std::size_t{32});
+        data.fill<float>(2.0f, stream);
+        launch(stream, {.grid = 1, .block = 32}, fresh, data, 2.0f, std::size_t{32});
         stream.sync();
         std::_Exit(data.as_span<float>()[31] == 4.0f ? 7 : 8);
       },

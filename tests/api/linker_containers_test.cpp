@@ -36,7 +36,7 @@ class LinkerContainersTest : public ApiTest {
   int run(const ObjectCode& code) {
     Stream stream = device.create_stream();
     Buffer value = upload(std::vector<int>{5}, stream);
-    launch(stream, {}, code.get_kernel("k"), value);
+    launch(stream, {.grid = 1, .block = 1}, code.get_kernel("k"), value);
     return download<int>(value, stream).front();
   }
 

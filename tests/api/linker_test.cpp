@@ -42,7 +42,7 @@ class LinkerTest : public ApiTest {
   int run(const ObjectCode& code, const char* kernel = "k") {
     Stream stream = device.create_stream();
     Buffer value = upload(std::vector<int>{5}, stream);
-    launch(stream, {}, code.get_kernel(kernel), value);
+    launch(stream, {.grid = 1, .block = 1}, code.get_kernel(kernel), value);
     return download<int>(value, stream).front();
   }
 };

@@ -97,8 +97,8 @@ TEST_P(MemoryResourceTest, IsKeptAliveByItsBuffers) {
 TEST_P(MemoryResourceTest, CanBeUsedByAKernel) {
   Kernel scale = compile(scale_source, "scale");
   Buffer buffer = make().allocate(100 * sizeof(float), stream);
-  buffer.fill(1.0f, stream);
-  launch(stream, {.block = 128}, scale, buffer, 4.0f, std::size_t{100});
+  buffer.fill<float>(1.0f, stream);
+  launch(stream, {.grid = 1, .block = 128}, scale, buffer, 4.0f, std::size_t{100});
   EXPECT_EQ(download<float>(buffer, stream), std::vector<float>(100, 4.0f));
 }
 

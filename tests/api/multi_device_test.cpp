@@ -74,8 +74,8 @@ TEST_F(MultiDeviceTest, ADeviceNeedNotBeCurrent) {
   EXPECT_EQ(other.create_context().device(), other);
   Kernel scale = compile(scale_source, "scale");
   Buffer data = other.allocate(32 * sizeof(float), stream);
-  data.fill(2.0f, stream);
-  launch(stream, {.block = 32}, scale, data, 2.0f, std::size_t{32});
+  data.fill<float>(2.0f, stream);
+  launch(stream, {.grid = 1, .block = 32}, scale, data, 2.0f, std::size_t{32});
   EXPECT_EQ(download<float>(data, stream)[31], 4.0f);
   other.sync();
   EXPECT_EQ(Device(), device);
@@ -147,8 +147,8 @@ TEST_F(MultiDeviceTest, AKernelRunsOnEveryDevice) {
   for (const Device& each : Device::all()) {
     Stream stream = each.create_stream();
     Buffer data = each.allocate(32 * sizeof(float), stream);
-    data.fill(static_cast<float>(each.device_id() + 1), stream);
-    launch(stream, {.block = 32}, scale, data, 3.0f, std::size_t{32});
+    data.fill<float>(static_cast<float>(each.device_id() + 1), stream);
+    launch(stream, {.grid = 1, .block = 32}, scale, data, 3.0f, std::size_t{32});
     EXPECT_EQ(download<float>(data, stream)[31], 3.0f * static_cast<float>(each.device_id() + 1));
   }
 }

@@ -19,7 +19,7 @@ class ObjectCodeImages : public ApiTest {
   std::vector<float> scaled(const ObjectCode& code) {
     Stream stream = device.create_stream();
     Buffer data = upload(numbers(4), stream);
-    launch(stream, {.block = 4}, code.get_kernel("scale"), data, 2.0f, std::size_t{4});
+    launch(stream, {.grid = 1, .block = 4}, code.get_kernel("scale"), data, 2.0f, std::size_t{4});
     return download<float>(data, stream);
   }
 

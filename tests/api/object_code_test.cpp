@@ -27,7 +27,7 @@ class ObjectCodeTest : public ApiTest {
   std::vector<float> scaled(const ObjectCode& code, const char* kernel = "scale") {
     Stream stream = device.create_stream();
     Buffer data = upload(numbers(4), stream);
-    launch(stream, {.block = 4}, code.get_kernel(kernel), data, 2.0f, std::size_t{4});
+    launch(stream, {.grid = 1, .block = 4}, code.get_kernel(kernel), data, 2.0f, std::size_t{4});
     return download<float>(data, stream);
   }
 };
@@ -94,7 +94,7 @@ TEST_F(ObjectCodeTest, VariablesAreBuffers) {
   Buffer step = code.get_global("step");
   const std::vector<int> ten = {10};
   step.copy_from(std::span(ten), stream);
-  launch(stream, {}, code.get_kernel("count"));
+  launch(stream, {.grid = 1, .block = 1}, code.get_kernel("count"));
   EXPECT_THAT(download<int>(counter, stream), ElementsAre(15));
   EXPECT_EQ(code.get_global("inner::weights").size(), 16u) << "without the & of the expression";
   EXPECT_EQ(code.get_global("&inner::weights"), code.get_global("inner::weights"));
@@ -127,7 +127,7 @@ TEST_F(ObjectCodeTest, ManagedVariablesAreManagedMemory) {
                         .compile(Target::cubin);
   Buffer shared = code.get_global("shared_count", sizeof(int));
   EXPECT_TRUE(shared.is_managed());
-  launch(stream, {}, code.get_kernel("count"));
+  launch(stream, {.grid = 1, .block = 1}, code.get_kernel("count"));
   stream.sync();
   EXPECT_EQ(shared.as_span<int>()[0], 8);
 }

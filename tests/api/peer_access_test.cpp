@@ -179,7 +179,7 @@ TEST_F(PeerAccessMultiDeviceTest, LetsThePeersKernelsIn) {
   one->set_current();
   Stream on_peer = one->create_stream();
   Kernel scale = compile(scale_source, "scale");
-  launch(on_peer, {.block = 128}, scale, data, 3.0f, std::size_t{100});
+  launch(on_peer, {.grid = 1, .block = 128}, scale, data, 3.0f, std::size_t{100});
   on_peer.sync();
   device.set_current();
   EXPECT_EQ(download<float>(data, stream), std::vector<float>(100, 6.0f));

@@ -14,7 +14,7 @@ class PreparedLaunchTest : public ApiTest {
   Kernel scale = compile(scale_source, "scale");
   TypedKernel<void(float*, float, std::size_t)> typed{scale};
   Buffer data = upload(std::vector<float>{1, 2, 3, 4}, stream);
-  const LaunchConfig config{.block = 4};
+  const LaunchConfig config{.grid = 1, .block = 4};
   const std::size_t n = 4;
 
   std::vector<float> result() { return download<float>(data, stream); }
@@ -134,15 +134,15 @@ TEST_F(PreparedLaunchTest, WorksWithAnyContextCurrent) {
 
 TEST_F(PreparedLaunchTest, ChangesItsConfiguration) {
   PreparedLaunch step = prepare(stream, config, scale, data, 2.0f, n);
-  step.set_config({.block = 2});
-  EXPECT_EQ(step.config(), LaunchConfig{.block = 2});
+  step.set_config({.grid = 1, .block = 2});
+  EXPECT_EQ(step.config(), LaunchConfig{.grid = 1, .block = 2});
   step();
   EXPECT_EQ(result(), (std::vector<float>{2, 4, 3, 4}));
 }
 
 TEST_F(PreparedLaunchTest, ARefusedConfigurationLeavesTheOldOne) {
   PreparedLaunch step = prepare(stream, config, scale, data, 2.0f, n);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { step.set_config({.block = 100000}); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { step.set_config({.grid = 1, .block = 100000}); }),
               HasSubstr("launching kernel scale: block.x is 100000, over the limit of "));
   EXPECT_EQ(step.config(), config);
   step();
@@ -154,7 +154,7 @@ TEST_F(PreparedLaunchTest, RefusesWhatLaunchRefuses) {
               HasSubstr("launching kernel scale: it takes 3 arguments"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { prepare(stream, config, scale, data, 2.0, n); }),
               HasSubstr("argument 2 of 3 has 8 bytes, but the kernel's parameter has 4"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { prepare(stream, {.grid = 0}, scale, data, 2.0f, n); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { prepare(stream, {.grid = 0, .block = 1}, scale, data, 2.0f, n); }),
               HasSubstr("grid.x is 0; it must be at least 1"));
 }
 
@@ -238,7 +238,8 @@ TEST_F(PreparedLaunchTest, ACopyKeepsTheBuffersToo) {
 }
 
 TEST_F(PreparedLaunchTest, NeedsNoArguments) {
-  PreparedLaunch nothing = prepare(stream, {}, compile("extern \"C\" __global__ void nothing() {}", "nothing"));
+  PreparedLaunch nothing =
+      prepare(stream, {.grid = 1, .block = 1}, compile("extern \"C\" __global__ void nothing() {}", "nothing"));
   nothing();
   stream.sync();
 }
@@ -255,7 +256,7 @@ extern "C" __global__ void fill(float* data, Range range, float value) {
   for (size_t i = range.first; i < range.last; ++i) data[i] = value;
 })",
                         "fill");
-  PreparedLaunch step = prepare(stream, {}, fill, data, Range{0, 2}, 7.0f);
+  PreparedLaunch step = prepare(stream, {.grid = 1, .block = 1}, fill, data, Range{0, 2}, 7.0f);
   step();
   step.set<1>({3, 4});
   step();
@@ -264,7 +265,7 @@ extern "C" __global__ void fill(float* data, Range range, float value) {
 
 TEST_F(PreparedLaunchTest, GivesSharedMemoryOverTheUsualLimit) {
   const auto most = static_cast<std::size_t>(device.properties().max_shared_memory_per_block_optin());
-  PreparedLaunch step = prepare(stream, {.block = 4, .shmem_size = most}, scale, data, 2.0f, n);
+  PreparedLaunch step = prepare(stream, {.grid = 1, .block = 4, .shmem_size = most}, scale, data, 2.0f, n);
   step();
   EXPECT_EQ(result().front(), 2.0f);
 }
@@ -272,7 +273,7 @@ TEST_F(PreparedLaunchTest, GivesSharedMemoryOverTheUsualLimit) {
 TEST_F(PreparedLaunchTest, ThreadsMayLaunchOneObject) {
   Kernel count = compile("extern \"C\" __global__ void count(int* threads) { atomicAdd(threads, 1); }", "count");
   Buffer counter = upload(std::vector<int>{0}, stream);
-  const PreparedLaunch step = prepare(stream, {}, count, counter);
+  const PreparedLaunch step = prepare(stream, {.grid = 1, .block = 1}, count, counter);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {

@@ -195,7 +195,7 @@ TEST_P(ProgramCacheTest, SavesACompilation) {
 
   const Stream stream = device.create_stream();
   const Buffer data = upload(std::vector<int>{39}, stream);
-  launch(stream, {}, second.get_kernel("add<int>"), data);
+  launch(stream, {.grid = 1, .block = 1}, second.get_kernel("add<int>"), data);
   EXPECT_EQ(download<int>(data, stream).front(), 42);
 }
 

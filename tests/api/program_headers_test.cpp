@@ -110,7 +110,7 @@ TEST_F(ProgramBarriersTest, AsynchronousBarriersAndPipelinesRun) {
   const Buffer in = upload(values, stream);
   for (const auto& [kernel, times] : {std::pair{"with_barrier", 3}, std::pair{"with_pipeline", 2}}) {
     Buffer out = upload(std::vector<int>(64), stream);
-    launch(stream, {.block = 64}, code.get_kernel(kernel), in, out);
+    launch(stream, {.grid = 1, .block = 64}, code.get_kernel(kernel), in, out);
     std::vector<int> expected(values.rbegin(), values.rend());
     for (int& value : expected) value *= times;
     EXPECT_EQ(download<int>(out, stream), expected) << kernel;

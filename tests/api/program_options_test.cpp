@@ -59,7 +59,7 @@ extern "C" __global__ void k(int* out) { *out = ANSWER + sizeof(Half); }
                   {.define_macro = {{"FORTY", "40"}, {"WITH_TWO"}}, .include_path = {folder}});
   Stream stream = device.create_stream();
   Buffer out = device.allocate(sizeof(int), stream);
-  launch(stream, {}, program.compile(Target::cubin).get_kernel("k"), out);
+  launch(stream, {.grid = 1, .block = 1}, program.compile(Target::cubin).get_kernel("k"), out);
   EXPECT_EQ(download<int>(out, stream).front(), 44);
 }
 

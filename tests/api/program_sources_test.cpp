@@ -24,7 +24,7 @@ class ProgramSourcesTest : public ApiTest {
   int run(const ObjectCode& code) {
     Stream stream = device.create_stream();
     Buffer out = upload(std::vector<int>{5}, stream);
-    launch(stream, {}, code.get_kernel("k"), out);
+    launch(stream, {.grid = 1, .block = 1}, code.get_kernel("k"), out);
     return download<int>(out, stream).front();
   }
 };

@@ -43,7 +43,7 @@ TEST_F(ProgramTest, FindsTemplatesByNameExpression) {
   EXPECT_EQ(code.symbol_mapping().size(), 2u);
   Stream stream = device.create_stream();
   Buffer data = upload(std::vector<int>{1, 2, 3, 4}, stream);
-  launch(stream, {.block = 4}, code.get_kernel("add<int, 3>"), data);
+  launch(stream, {.grid = 1, .block = 4}, code.get_kernel("add<int, 3>"), data);
   EXPECT_EQ(download<int>(data, stream), (std::vector<int>{4, 5, 6, 7}));
 }
 

@@ -138,7 +138,7 @@ TEST_F(StreamTest, AClosedStreamIsRefusedEverywhere) {
   EXPECT_THROW(device.allocate(16, stream), InvalidArgument);
   EXPECT_THROW(buffer.fill(1, stream), InvalidArgument);
   EXPECT_THROW(buffer.copy_to(stream), InvalidArgument);
-  EXPECT_THROW(launch(stream, {}, scale, buffer, 1.0f, std::size_t{1}), InvalidArgument);
+  EXPECT_THROW(launch(stream, {.grid = 1, .block = 1}, scale, buffer, 1.0f, std::size_t{1}), InvalidArgument);
 }
 
 TEST_F(StreamTest, ABufferKeepsTheStreamItIsFreedOn) {

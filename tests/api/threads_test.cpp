@@ -39,7 +39,7 @@ TEST_F(ThreadsTest, ShareOneStream) {
   for (int id = 0; id < thread_count; ++id) buffers.push_back(upload(numbers(256), stream));
   in_threads([&](int id) {
     for (int round = 0; round < 10; ++round) {
-      launch(stream, {.block = 256}, scale, buffers[static_cast<std::size_t>(id)], 2.0f, std::size_t{256});
+      launch(stream, {.grid = 1, .block = 256}, scale, buffers[static_cast<std::size_t>(id)], 2.0f, std::size_t{256});
     }
     stream.sync();
   });
@@ -60,7 +60,7 @@ TEST_F(ThreadsTest, CompileOneProgramAtTheSameTime) {
     Kernel kernel = program.compile(Target::ptx, {.name_expressions = {name}}).get_kernel(name);
     Stream stream = device.create_stream();
     Buffer out = device.allocate(sizeof(int), stream);
-    launch(stream, {}, kernel, out);
+    launch(stream, {.grid = 1, .block = 1}, kernel, out);
     EXPECT_EQ(download<int>(out, stream).front(), id);
   });
 }

@@ -14,7 +14,7 @@ class TypedKernelTest : public ApiTest {
   Kernel untyped = compile(scale_source, "scale");
   Scale scale{untyped};
   Buffer data = upload(std::vector<float>{1, 2, 3, 4}, stream);
-  const LaunchConfig config{.block = 4};
+  const LaunchConfig config{.grid = 1, .block = 4};
 
   std::vector<float> result() { return download<float>(data, stream); }
 };
@@ -26,7 +26,8 @@ TEST_F(TypedKernelTest, Launches) {
 
 TEST_F(TypedKernelTest, ArgumentsWhoseSizesWereComparedAreCountedAllTheSame) {
   void* addresses[] = {nullptr, nullptr};
-  EXPECT_THAT(error_of<InvalidArgument>([&] { detail::launch(stream, {}, scale.kernel(), {addresses, nullptr, 2}); }),
+  EXPECT_THAT(error_of<InvalidArgument>(
+                  [&] { detail::launch(stream, {.grid = 1, .block = 1}, scale.kernel(), {addresses, nullptr, 2}); }),
               HasSubstr("it takes 3 arguments of 8, 4, 8 bytes; 2 were given"));
 }
 
@@ -56,9 +57,10 @@ TEST_F(TypedKernelTest, APointerToConstTakesBoth) {
   TypedKernel<void(const int*, int*)> typed(copy);
   Buffer from = upload(std::vector<int>{42}, stream);
   Buffer to = upload(std::vector<int>{0}, stream);
-  launch(stream, {}, typed, reinterpret_cast<int*>(from.handle()), to);
+  launch(stream, {.grid = 1, .block = 1}, typed, reinterpret_cast<int*>(from.handle()), to);
   EXPECT_EQ(download<int>(to, stream).front(), 42);
-  launch(stream, {}, typed, std::span<const int>(reinterpret_cast<const int*>(from.handle()), 1), to);
+  launch(stream, {.grid = 1, .block = 1}, typed, std::span<const int>(reinterpret_cast<const int*>(from.handle()), 1),
+         to);
   stream.sync();
 }
 
@@ -78,13 +80,13 @@ extern "C" __global__ void mark(char* text, Segment segment, Mark mark) {
   enum class Mark : unsigned char { none, cross = 88 };
   TypedKernel<void(char*, Segment, Mark)> typed(mark);
   Buffer text = upload(std::vector<char>{'.', '.', '.', '.'}, stream);
-  launch(stream, {}, typed, text, {1, 2}, Mark::cross);
+  launch(stream, {.grid = 1, .block = 1}, typed, text, {1, 2}, Mark::cross);
   EXPECT_EQ(download<char>(text, stream), (std::vector<char>{'.', 'X', 'X', '.'}));
 }
 
 TEST_F(TypedKernelTest, NeedsNoParameters) {
   TypedKernel<void()> nothing(compile("extern \"C\" __global__ void nothing() {}", "nothing"));
-  launch(stream, {}, nothing);
+  launch(stream, {.grid = 1, .block = 1}, nothing);
   stream.sync();
 }
 
@@ -101,7 +103,7 @@ TEST_F(TypedKernelTest, RefusesAParameterOfAnotherSize) {
 }
 
 TEST_F(TypedKernelTest, ChecksTheShapeAtEachLaunch) {
-  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.block = 0}, scale, data, 1, 1); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { launch(stream, {.grid = 1, .block = 0}, scale, data, 1, 1); }),
               HasSubstr("launching kernel scale: block.x is 0"));
 }
 

@@ -340,7 +340,7 @@ TEST_P(VirtualHostMemoryTest, IsOpenToDevicesThatAreNamed) {
     Buffer buffer = resource.allocate(400, stream);
     buffer.as_span<float>()[99] = 2.0f;
     Kernel scale = compile(scale_source, "scale");
-    launch(stream, {.block = 128}, scale, buffer, 3.0f, std::size_t{100});
+    launch(stream, {.grid = 1, .block = 128}, scale, buffer, 3.0f, std::size_t{100});
     stream.sync();
     EXPECT_EQ(buffer.as_span<float>()[99], 6.0f);
   } catch (const NotSupported& error) {

@@ -23,10 +23,12 @@ class KernelsTest : public ApiTest {
   explicit KernelsTest(std::string_view source);
 
   /// Runs a kernel whose first parameter is an array, and returns what that holds then. Vectors are passed as arrays of
-  /// device memory, everything else as it is.
+  /// device memory, everything else as it is. Unless the configuration says more it is one block.
   template <typename T, typename... Arguments>
-  std::vector<T> run(const char* kernel, const LaunchConfig& config, const std::vector<T>& array,
+  std::vector<T> run(const char* kernel, LaunchConfig config, const std::vector<T>& array,
                      const Arguments&... arguments) {
+    if (config.grid == LaunchConfig().grid) config.grid = 1;
+    if (config.block == LaunchConfig().block) config.block = 1;
     const Buffer result = upload(array, stream);
     launch(stream, config, code.get_kernel(kernel), result, argument(arguments)...);
     return download<T>(result, stream);

@@ -253,7 +253,7 @@ class Faults : public Memory {
   [[noreturn]] void end_with_error_of(const char* kernel, const Arguments&... arguments) {
     int error_code = 0;
     try {
-      launch(stream, {.block = 64}, code.get_kernel(kernel), arguments...);
+      launch(stream, {.grid = 1, .block = 64}, code.get_kernel(kernel), arguments...);
       stream.sync();
     } catch (const DriverError& error) {
       std::fputs(error.what(), stderr);

@@ -37,7 +37,7 @@ class Soak {
   void run(long count) {
     for (long i = 1; i <= count; ++i) {
       Buffer scratch = device_.allocate(static_cast<std::size_t>(64 + i % 5 * 1000), stream_);
-      launch(stream_, {}, count_, counter_, 1u);
+      launch(stream_, {.grid = 1, .block = 1}, count_, counter_, 1u);
       Event event = stream_.record({.timing_enabled = i % 2 == 0});
       if (i % 500 == 0) event.sync();
     }

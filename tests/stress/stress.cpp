@@ -180,7 +180,7 @@ class Worker {
     Kernel add = common_.code.get_kernel("add");
     TypedKernel<void(int*, int, int)> typed(add);
     const Buffer data = common_.device.allocate(4, common_.stream);
-    launch(common_.stream, {}, typed, data, 1, 1);
+    launch(common_.stream, {.grid = 1, .block = 1}, typed, data, 1, 1);
   }
 
   const Common& common_;

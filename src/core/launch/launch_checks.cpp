@@ -33,6 +33,12 @@ void check_extents(const char* what, const Dim3& extents, const std::array<std::
   }
 }
 
+void check_is_given(const char* what, const Dim3& extents, const std::string& launch) {
+  if (extents != LaunchConfig().grid) return;
+  throw InvalidArgument(
+      text(launch, ": the configuration has no ", what, "; give both, such as {.grid = 1, .block = 256}"));
+}
+
 void check_block_size(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& launch) {
   const std::int64_t threads = volume(config.block);
   const DeviceFacts& device = kernel.device;
@@ -126,6 +132,8 @@ void refuse_arguments(const detail::KernelResource& kernel, const char* doing, c
 void refuse_shape(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name) {
   const std::string launch = text("launching kernel ", name);
   const DeviceFacts& device = kernel.device;
+  check_is_given("grid", config.grid, launch);
+  check_is_given("block", config.block, launch);
   check_extents("block", config.block, device.max_block_dim, device, launch);
   check_extents("grid", config.grid, device.max_grid_dim, device, launch);
   check_block_size(config, kernel, launch);
