@@ -54,8 +54,8 @@ double measure_here(const std::string& ptx) {
   Buffer a = device.allocate(sizeof(float) * side * side, stream);
   Buffer b = device.allocate(a.size(), stream);
   Buffer c = device.allocate(a.size(), stream);
-  a.fill(1.0f, stream);
-  b.fill(2.0f, stream);
+  a.fill<float>(1.0f, stream);
+  b.fill<float>(2.0f, stream);
   stream.sync();
   return 1e3 * bench::seconds([&] {
            Kernel multiply = ObjectCode::from_ptx(ptx).get_kernel("multiply");

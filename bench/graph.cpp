@@ -68,7 +68,7 @@ int main() try {
   Stream stream = device.create_stream();
   Kernel kernel = Program(source, {.std = "c++17"}).compile(Target::ptx).get_kernel("increment");
   Buffer value = device.allocate(sizeof(int), stream);
-  value.fill(0, stream);
+  value.fill<int>(0, stream);
   stream.sync();
   for (int count : {1, 10, 100, 1000}) compare(stream, kernel, value, count);
 } catch (const std::exception& error) {

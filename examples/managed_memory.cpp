@@ -65,7 +65,7 @@ void managed_memory() {
 
   std::cout << "Contents that are not needed any more need not be moved\n";
   data.discard_prefetch(device, stream);
-  data.fill(1, stream);
+  data.fill<int>(1, stream);
   stream.sync();
   check(values[count - 1] == 1, "after discarding, the memory is written anew");
 
@@ -73,8 +73,8 @@ void managed_memory() {
   ManagedMemoryResource near_device({.preferred_location = device.device_id()});
   ManagedBuffer first = near_device.allocate(4096, stream);
   ManagedBuffer second = near_device.allocate(4096, stream);
-  first.fill(1, stream);
-  second.fill(2, stream);
+  first.fill<int>(1, stream);
+  second.fill<int>(2, stream);
   prefetch_batch(stream, {first, second}, {Location(device), Location(Host())});
   stream.sync();
   check(first.as_span<int>()[0] == 1 && second.as_span<int>()[0] == 2, "they keep their contents");

@@ -38,10 +38,10 @@ void memory_operations() {
   check(copy.size() == data.size() && copy != data, "the copy is of the same size, elsewhere");
 
   std::cout << "Filling with patterns of 1, 2 and 4 bytes\n";
-  staging.fill(std::uint8_t{0xff}, stream);
+  staging.fill<std::uint8_t>(0xff, stream);
   stream.sync();
   check(std::ranges::all_of(view, [](int value) { return value == -1; }), "bytes of 0xff make numbers of -1");
-  staging.fill(42, stream);
+  staging.fill<int>(42, stream);
   stream.sync();
   check(std::ranges::all_of(view, [](int value) { return value == 42; }), "an int is repeated as a whole");
 
@@ -57,8 +57,8 @@ void memory_operations() {
   std::cout << "Many copies by one call\n";
   Buffer first = device.allocate(1024, stream);
   Buffer second = device.allocate(2048, stream);
-  first.fill(1, stream);
-  second.fill(2, stream);
+  first.fill<int>(1, stream);
+  second.fill<int>(2, stream);
   Buffer first_on_host = PinnedMemoryResource().allocate(1024, stream);
   Buffer second_on_host = PinnedMemoryResource().allocate(2048, stream);
   copy_batch(stream, {first, second}, {first_on_host, second_on_host});

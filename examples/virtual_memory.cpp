@@ -30,7 +30,7 @@ void virtual_memory() {
   std::cout << "Memory is mapped in units of " << unit / kilobyte << " KiB\n";
 
   Buffer log = resource.allocate(unit, stream);
-  log.fill(7, stream);
+  log.fill<int>(7, stream);
   stream.sync();
   const DevicePointer where = log.handle();
   std::cout << "A log of " << log.size() / kilobyte << " KiB\n";

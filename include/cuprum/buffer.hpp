@@ -1,8 +1,8 @@
 // Buffers: owning handles to memory.
 //
 //   Buffer device_data = device.allocate(n * sizeof(float), stream);
-//   device_data.copy_from(std::span(values), stream);      // values: std::vector<float> of n elements
-//   device_data.fill(0.0f, stream);
+//   device_data.copy_from(values, stream);                // values: std::vector<float> of n elements
+//   device_data.slice(0, 16).fill<float>(0, stream);       // the first four of them
 #pragma once
 
 #include <concepts>
@@ -22,6 +22,7 @@
 
 namespace cuprum {
 
+class Buffer;
 class IPCBufferDescriptor;
 class MemoryPool;
 class Stream;
@@ -32,6 +33,24 @@ concept Copyable = std::is_trivially_copyable_v<T>;
 
 template <typename T>
 concept Pattern = Copyable<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
+
+template <typename T>
+inline constexpr bool is_span = false;
+template <typename T, std::size_t Extent>
+inline constexpr bool is_span<std::span<T, Extent>> = true;
+
+/// What a std::span can be made of without saying more: containers, arrays, strings.
+template <typename T>
+concept ContiguousRange =
+    !is_span<std::remove_cvref_t<T>> && !std::derived_from<std::remove_cvref_t<T>, Buffer> && requires(T& range) {
+      std::span(range);
+      requires Copyable<typename decltype(std::span(range))::element_type>;
+    };
+
+template <typename T>
+concept WritableRange = ContiguousRange<T> && requires(T& range) {
+  requires !std::is_const_v<typename decltype(std::span(range))::element_type>;
+};
 }  // namespace detail
 
 /// A cheap handle: copies share one allocation, which is freed in the order of its stream when the last copy goes or at
@@ -96,10 +115,26 @@ class CUPRUM_API Buffer {
     copy_to_host(destination.data(), destination.size_bytes(), stream);
   }
 
-  /// Fills the buffer with copies of a value of 1, 2 or 4 bytes, of which the size must be a multiple. The type counts:
-  /// fill(0xff, stream) repeats an int, fill(std::uint8_t{0xff}, stream) a byte.
+  /// The same two with any range whose elements lie one after the other: a std::vector, a std::array, an array.
+  template <detail::ContiguousRange Range>
+  void copy_from(const Range& source, const Stream& stream) const {
+    copy_from(std::span(source), stream);
+  }
+  template <detail::WritableRange Range>
+  void copy_to(Range& destination, const Stream& stream) const {
+    copy_to(std::span(destination), stream);
+  }
+
+  /// A part of the buffer: `size` bytes from `offset` on, as a buffer that can be used as any other can. It keeps the
+  /// memory, which it shares with this one, and has the same memory resource. Orders nothing. A part does not move when
+  /// VirtualMemoryResource::modify_allocation moves the whole: make it anew then. Throws InvalidArgument when it would
+  /// reach outside the buffer.
+  Buffer slice(std::size_t offset, std::size_t size) const;
+
+  /// Fills the buffer with copies of a value of 1, 2 or 4 bytes, of which the size must be a multiple. The type must be
+  /// named, because it says how many bytes are repeated: fill<int>(1, stream), fill<std::uint8_t>(0xff, stream).
   template <detail::Pattern T>
-  void fill(T value, const Stream& stream) const {
+  void fill(std::type_identity_t<T> value, const Stream& stream) const {
     fill_pattern(&value, sizeof(T), stream);
   }
 
@@ -158,6 +193,11 @@ class CUPRUM_API Buffer {
 };
 
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Buffer& buffer);
+
+template <typename T>
+Buffer MemoryResource::allocate(std::size_t count, const Stream& stream) const {
+  return allocate(detail::size_in_bytes(count, sizeof(T)), stream);
+}
 
 }  // namespace cuprum
 

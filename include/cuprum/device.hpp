@@ -94,6 +94,12 @@ class CUPRUM_API Device {
   /// `size` bytes from memory_resource(); see MemoryResource::allocate.
   Buffer allocate(std::size_t size, const Stream& stream) const;
 
+  /// The same for `count` objects of type T: allocate<float>(1024, stream).
+  template <typename T>
+  Buffer allocate(std::size_t count, const Stream& stream) const {
+    return allocate(detail::size_in_bytes(count, sizeof(T)), stream);
+  }
+
   /// What allocate() draws on: a DeviceMemoryResource unless another was set. The setting is the process's.
   MemoryResource memory_resource() const;
   void set_memory_resource(const MemoryResource& resource) const;

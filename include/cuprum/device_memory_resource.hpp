@@ -52,7 +52,11 @@ class CUPRUM_API DeviceMemoryResource : public MemoryPool {
   /// InvalidArgument, and changes nothing, when one of them can't.
   void set_peer_accessible_by(const std::vector<Device>& devices) const;
 
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
  private:
+  friend class MemoryResource;
   explicit DeviceMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 

@@ -6,7 +6,9 @@
 // with what the kernel declares before anything is queued.
 //
 //   for a parameter      pass
-//   T*                   a Buffer, a T*, a std::span of device memory (its address; sizes are not passed on), nullptr
+//   T*                   a Buffer, a T*, nullptr, a std::span of device memory or a StridedMemoryView (the address of
+//   its
+//                        first element; sizes and strides are not passed on)
 //   a number, an enum    a value of exactly that type: 1.0f for a float, std::size_t{1} for a size_t
 //   half, bfloat16       __half, __nv_bfloat16 of NVIDIA's headers, _Float16, or any type of two bytes with these bits
 //   complex<T>           std::complex<T>, or a struct of two T

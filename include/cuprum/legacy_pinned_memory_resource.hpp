@@ -20,6 +20,14 @@ class CUPRUM_API LegacyPinnedMemoryResource : public MemoryResource {
   using MemoryResource::deallocate;
   /// Frees at once: no work may be using the memory.
   void deallocate(DevicePointer pointer, std::size_t size) const;
+
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
+ private:
+  friend class MemoryResource;
+  explicit LegacyPinnedMemoryResource(std::shared_ptr<MemoryResource::Interface> memory)
+      : MemoryResource(std::move(memory)) {}
 };
 
 }  // namespace cuprum

@@ -39,9 +39,20 @@ class CUPRUM_API ManagedMemoryResource : public MemoryPool {
   explicit ManagedMemoryResource(const ManagedMemoryResourceOptions& options);
 
   ManagedBuffer allocate(std::size_t size, const Stream& stream) const;
+  template <typename T>
+  ManagedBuffer allocate(std::size_t count, const Stream& stream) const {
+    return allocate(detail::size_in_bytes(count, sizeof(T)), stream);
+  }
 
   /// What the options asked for; none for no preference.
   std::optional<Location> preferred_location() const;
+
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
+ private:
+  friend class MemoryResource;
+  explicit ManagedMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 
 /// Lets the next ManagedMemoryResource warn again.

@@ -93,8 +93,12 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   /// may be using the resource meanwhile.
   void close();
 
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
  protected:
   friend class Buffer;
+  friend class MemoryResource;
   explicit MemoryPool(std::shared_ptr<MemoryResource::Interface> implementation)
       : MemoryResource(std::move(implementation)) {}
   std::shared_ptr<detail::PoolMemory> pool() const;

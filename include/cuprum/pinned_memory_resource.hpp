@@ -37,7 +37,11 @@ class CUPRUM_API PinnedMemoryResource : public MemoryPool {
   /// The NUMA node of the pool; none when the system chooses.
   std::optional<int> numa_id() const;
 
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
  private:
+  friend class MemoryResource;
   explicit PinnedMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 

@@ -42,13 +42,16 @@ template <typename T>
 class ArgumentSlot<T*> {
  public:
   explicit ArgumentSlot(const PointerArgument<T>& argument) : pointer_(argument.pointer()) {
-    if (argument.buffer()) buffer_ = *argument.buffer();
+    if (!argument.buffer()) return;
+    buffer_ = *argument.buffer();
+    offset_ = reinterpret_cast<DevicePointer>(pointer_) - buffer_->handle();
   }
-  T* value() const { return buffer_ ? reinterpret_cast<T*>(buffer_->handle()) : pointer_; }
+  T* value() const { return buffer_ ? reinterpret_cast<T*>(buffer_->handle() + offset_) : pointer_; }
 
  private:
   T* pointer_;
   std::optional<Buffer> buffer_;
+  DevicePointer offset_ = 0;  ///< of a view's first element, from the beginning of the buffer
 };
 
 template <typename Queue, typename... Values>

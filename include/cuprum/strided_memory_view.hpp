@@ -107,6 +107,21 @@ class CUPRUM_API StridedMemoryView {
     return from_buffer<T>(memory, shape, std::is_const_v<T>);
   }
 
+  /// Elements that somebody else owns, of the host or of a device, laid out in any way: strides may be negative or 0.
+  /// The layout's offsets count from `pointer`, which for a negative stride is not the lowest address. The driver is
+  /// asked once what memory that is. As from_span() otherwise.
+  static StridedMemoryView from_pointer(DevicePointer pointer, const StridedLayout& layout,
+                                        const StridedMemoryViewOptions& options = {},
+                                        std::shared_ptr<void> owner = nullptr);
+
+  /// The same for elements of type T, with strides in elements. Read-only when T is const.
+  template <HasDataType T>
+  static StridedMemoryView from_pointer(T* first, const Extents& shape, const Extents& strides,
+                                        std::shared_ptr<void> owner = nullptr) {
+    return from_pointer(reinterpret_cast<DevicePointer>(first), StridedLayout(shape, strides, sizeof(T)),
+                        {.dtype = dtype_of<T>(), .is_readonly = std::is_const_v<T>}, std::move(owner));
+  }
+
   /// The address of the element at index (0, 0, …).
   DevicePointer ptr() const;
   const StridedLayout& layout() const { return layout_; }
@@ -174,6 +189,14 @@ class CUPRUM_API StridedMemoryView {
     return {static_cast<T*>(host_address()), shape, strides};
   }
 
+  /// The address of the element at index (0, 0, …) for a device, as launches of typed kernels pass it. T must be of the
+  /// view's type where both have a DataType, and const for a read-only view.
+  template <typename T>
+  T* device_address() const {
+    check_type(type_of<std::remove_cv_t<T>>(), std::is_const_v<T>);
+    return reinterpret_cast<T*>(ptr());
+  }
+
   /// Queues a copy of all elements of `source`, whose shape, itemsize and type (where both have one) must be those of
   /// this view, between any two kinds of memory. The views must not overlap, no two elements of this view may share
   /// memory, and both must stay valid until the copy has run.
@@ -196,6 +219,7 @@ class CUPRUM_API StridedMemoryView {
     return std::nullopt;
   }
   void check_fits() const;
+  void check_type(std::optional<DataType> type, bool is_const) const;
   void check_access(std::size_t size, std::size_t alignment, std::optional<DataType> type, bool is_const) const;
   void check_contiguous() const;
   void check_rank(std::size_t rank) const;

@@ -72,6 +72,14 @@ class CUPRUM_API VirtualMemoryResource : public MemoryResource {
   /// What sizes are rounded up to, in bytes.
   std::size_t granularity() const;
   VirtualMemoryResourceOptions options() const;
+
+  /// See MemoryResource::as.
+  static bool is_kind_of(const MemoryResource& resource);
+
+ private:
+  friend class MemoryResource;
+  explicit VirtualMemoryResource(std::shared_ptr<MemoryResource::Interface> memory)
+      : MemoryResource(std::move(memory)) {}
 };
 
 }  // namespace cuprum

@@ -50,17 +50,17 @@ TEST_F(BufferTest, CopyToWithoutDestinationMakesOne) {
 
 TEST_F(BufferTest, FillsWithPatternsOfOneTwoAndFourBytes) {
   Buffer buffer = device.allocate(64, stream);
-  buffer.fill(std::uint8_t{0xab}, stream);
+  buffer.fill<std::uint8_t>(0xab, stream);
   EXPECT_THAT(download<std::uint8_t>(buffer, stream), Each(0xab));
-  buffer.fill(std::int16_t{-2}, stream);
+  buffer.fill<std::int16_t>(-2, stream);
   EXPECT_THAT(download<std::int16_t>(buffer, stream), Each(-2));
-  buffer.fill(1.5f, stream);
+  buffer.fill<float>(1.5f, stream);
   EXPECT_THAT(download<float>(buffer, stream), Each(1.5f));
 }
 
 TEST_F(BufferTest, FillRefusesAValueThatDoesNotDivideTheSize) {
   Buffer buffer = device.allocate(10, stream);
-  EXPECT_THAT(error_of<InvalidArgument>([&] { buffer.fill(1, stream); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { buffer.fill<int>(1, stream); }),
               AllOf(HasSubstr("10 bytes are not a multiple of the value's 4"), HasSubstr("std::uint8_t")));
 }
 
@@ -110,7 +110,7 @@ TEST_F(BufferTest, AsSpanWaitsForMemoryThatIsStillInUse) {
 TEST_F(BufferTest, OfSizeZeroIsABuffer) {
   Buffer empty = device.allocate(0, stream);
   EXPECT_EQ(empty.size(), 0u);
-  empty.fill(1, stream);
+  empty.fill<int>(1, stream);
   empty.copy_from(device.allocate(0, stream), stream);
   EXPECT_TRUE(PinnedMemoryResource().allocate(0, stream).as_span<int>().empty());
 }
@@ -158,7 +158,7 @@ TEST_F(BufferTest, IsFreedOnAnotherStreamIfAsked) {
   Stream other = device.create_stream();
   Buffer result = device.allocate(64, other);
   Buffer buffer = device.allocate(64, stream);
-  buffer.fill(3, stream);
+  buffer.fill<int>(3, stream);
   stream.sync();
   Gate gate(other);
   result.copy_from(buffer, other);
@@ -166,7 +166,7 @@ TEST_F(BufferTest, IsFreedOnAnotherStreamIfAsked) {
   buffer.close();
   stream.sync();  // the memory is still in use, so that it must not be given to this stream yet
   Buffer next = device.allocate(64, stream);
-  next.fill(4, stream);
+  next.fill<int>(4, stream);
   gate.open();
   EXPECT_THAT(download<int>(result, other), Each(3));
 }
@@ -279,7 +279,7 @@ TEST_F(BufferTest, AClosedBufferIsRefusedEverywhere) {
   Buffer closed = device.allocate(64, stream);
   closed.close(stream);
   EXPECT_THROW(closed.size(), InvalidArgument);
-  EXPECT_THROW(closed.fill(1, stream), InvalidArgument);
+  EXPECT_THROW(closed.fill<int>(1, stream), InvalidArgument);
   EXPECT_THROW(closed.copy_from(open, stream), InvalidArgument);
   EXPECT_THROW(open.copy_from(closed, stream), InvalidArgument);
   EXPECT_THROW(open.copy_to(closed, stream), InvalidArgument);

@@ -167,7 +167,7 @@ TEST_F(ContextTest, WhatWasMadeInItKeepsItAfterClose) {
   Buffer buffer = device.allocate(4, stream);
   Event event = stream.record();
   own.close();
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   EXPECT_EQ(download<int>(buffer, stream).front(), 7);
   stream.close();
   event.close();

@@ -121,7 +121,7 @@ TEST_F(DeviceTest, SetMemoryResourceChangesWhatAllocateUses) {
 TEST_F(DeviceTest, DefaultStreamRunsWork) {
   Stream stream = device.default_stream();
   Buffer buffer = device.allocate(64, stream);
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 7));
 }
 

@@ -423,7 +423,7 @@ TEST_F(DlpackExportTest, MakesTheImportersStreamWait) {
   Buffer buffer = device.allocate(sizeof(int), stream);
   Buffer seen = device.allocate(sizeof(int), theirs);
   Gate gate(stream);
-  buffer.fill(42, stream);
+  buffer.fill<int>(42, stream);
   const DLPackTensorVersioned tensor = to_dlpack_versioned(buffer, {.stream = raw(theirs)});
   seen.copy_from(buffer, theirs);
   EXPECT_FALSE(theirs.record().is_done());
@@ -437,7 +437,7 @@ TEST_F(DlpackExportTest, WaitsForTheStreamThatIsNamedInsteadOfTheAllocations) {
   Buffer buffer = device.allocate(sizeof(int), stream);
   stream.sync();
   Gate gate(filling);
-  buffer.fill(42, filling);
+  buffer.fill<int>(42, filling);
   const DLPackTensor tensor = to_dlpack(buffer, {.stream = raw(theirs), .producer = filling});
   EXPECT_FALSE(theirs.record().is_done());
   gate.open();

@@ -40,7 +40,7 @@ TEST_F(ExecutionFaultTest, EveryCallOfAContextsLife) {
     Stream stream = own.create_stream({.priority = 0});
     Event event = stream.record();
     Buffer buffer = device.allocate(64, stream);
-    buffer.fill(1, stream);
+    buffer.fill<int>(1, stream);
     event.sync();
     EXPECT_EQ(device.context(), own);
     EXPECT_EQ(stream.context(), own);
@@ -102,7 +102,7 @@ TEST_F(ExecutionFaultTest, EveryCallOnDefaultStreams) {
   for (const Stream& stream : {Stream::legacy_default(), Stream::per_thread_default(), device.default_stream()}) {
     EXPECT_GT(failing.fail_each_call([&] {
       Buffer buffer = device.allocate(64, stream);
-      buffer.fill(3, stream);
+      buffer.fill<int>(3, stream);
       Event event = stream.record();
       event.sync();
       EXPECT_EQ(download<int>(buffer, stream).front(), 3);

@@ -36,7 +36,7 @@ TEST_P(FaultyResourceTest, EveryFailingCallIsReportedAndNothingLeaks) {
   const int thrown = failing.fail_each_call([&] {
     MemoryResource resource = GetParam().make(device);
     Buffer buffer = resource.allocate(4096, stream);
-    buffer.fill(3, stream);
+    buffer.fill<int>(3, stream);
     buffer.copy_to(stream).copy_to(std::span(seen), stream);
     stream.sync();
     EXPECT_EQ(seen, std::vector<int>(1024, 3)) << failing.failed();
@@ -106,9 +106,9 @@ TEST_F(FaultyMemoryTest, CopiesAndFills) {
     second.copy_from(first, stream, {.src_access_order = MemcpySrcAccessOrder::any});
     second.copy_to(std::span(values), stream);
     copy_batch(stream, {first}, {second});
-    second.fill(std::uint8_t{1}, stream);
-    second.fill(std::uint16_t{1}, stream);
-    second.fill(4, stream);
+    second.fill<std::uint8_t>(1, stream);
+    second.fill<std::uint16_t>(1, stream);
+    second.fill<int>(4, stream);
     stream.sync();
     EXPECT_EQ(values, std::vector<int>(16, 4));
   }),
@@ -173,7 +173,7 @@ class FaultyGrowthTest : public FaultyMemoryTest {
     const std::size_t unit = resource.granularity();
     const int thrown = failing.fail_each_call([&] {
       Buffer buffer = resource.allocate(unit, stream);
-      buffer.fill(7, stream);
+      buffer.fill<int>(7, stream);
       stream.sync();
       std::optional<Obstacle> obstacle;
       if (!in_place) obstacle.emplace(buffer, unit);
@@ -210,7 +210,7 @@ TEST_F(FaultyGrowthTest, OfAccessRightsLeavesThemAsTheyWere) {
               AllOf(HasSubstr("setting the access rights of "), HasSubstr("cuMemSetAccess")));
   failing.stop();
   EXPECT_EQ(resource.options(), before);
-  buffer.fill(1, stream);
+  buffer.fill<int>(1, stream);
   EXPECT_EQ(download<int>(buffer, stream).back(), 1);
 }
 

@@ -23,7 +23,7 @@ class FaultInjectionTest : public ApiTest {
     Buffer host = PinnedMemoryResource().allocate(400, stream);
     Buffer data = device.allocate(400, stream);
     Buffer pooled = DeviceMemoryResource(device, {.max_size = 1 << 25}).allocate(400, stream);
-    data.fill(2.0f, stream);
+    data.fill<float>(2.0f, stream);
     other.wait(stream);
     launch(other, {.grid = 1, .block = 128}, scale, data, 3.0f, std::size_t{100});
     stream.wait(other);

@@ -71,7 +71,7 @@ TEST_F(HostCallTest, WorkGoesOnAfterItThrew) {
   CapturedLog log;
   Buffer buffer = device.allocate(sizeof(int), stream);
   stream.host_call([] { throw std::runtime_error("it is raining"); });
-  buffer.fill(3, stream);
+  buffer.fill<int>(3, stream);
   EXPECT_EQ(download<int>(buffer, stream).front(), 3);
 }
 

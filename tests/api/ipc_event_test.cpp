@@ -111,7 +111,7 @@ TEST_F(IpcEventImporter, DISABLED_WritesAfterTheEvent) {
   const auto pool = DeviceMemoryResource::from_allocation_handle(device, channel.receive<IPCAllocationHandle>());
   const Buffer buffer = Buffer::from_ipc_descriptor(pool, channel.receive<IPCBufferDescriptor>(), stream);
   stream.wait(Event::from_ipc_descriptor(descriptor));
-  buffer.fill(std::uint8_t{2}, stream);
+  buffer.fill<std::uint8_t>(2, stream);
   channel.send("queued");
   stream.sync();
 }
@@ -123,7 +123,7 @@ TEST_F(IpcEventTest, AStreamWaitsForAnEventOfAnotherProcess) {
   const Buffer buffer = pool.allocate(shared_bytes, stream);
   stream.sync();
   Gate gate(stream);
-  buffer.fill(std::uint8_t{1}, stream);
+  buffer.fill<std::uint8_t>(1, stream);
   const Event event = stream.record({.ipc_enabled = true});
   ChildProcess child("IpcEventImporter.DISABLED_WritesAfterTheEvent");
   child.channel().send(event.ipc_descriptor());

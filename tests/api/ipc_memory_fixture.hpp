@@ -23,7 +23,7 @@ inline MemoryPool import_pool(PoolKind kind, const IPCAllocationHandle& handle) 
 }
 
 inline void put(const Buffer& buffer, std::uint8_t value, const Stream& stream) {
-  buffer.fill(value, stream);
+  buffer.fill<std::uint8_t>(value, stream);
   stream.sync();
 }
 

@@ -66,7 +66,7 @@ TEST_P(IpcMemoryTest, KernelsUseImportedMemory) {
   const MemoryPool pool = make_pool(GetParam());
   auto child = importer("Scales", pool);
   const Buffer buffer = pool.allocate(100 * sizeof(float), stream);
-  buffer.fill(2.0f, stream);
+  buffer.fill<float>(2.0f, stream);
   stream.sync();
   child->channel().send(buffer.ipc_descriptor());
   EXPECT_TRUE(child->passed());
@@ -226,7 +226,7 @@ TEST_F(IpcImporter, DISABLED_OpensOtherStreams) {
   Stream other = device.create_stream();
   Buffer first = Buffer::from_ipc_descriptor(pool, descriptor, stream);
   Buffer second = Buffer::from_ipc_descriptor(pool, descriptor, other);
-  second.fill(std::uint8_t{9}, other);
+  second.fill<std::uint8_t>(9, other);
   second.close();  // first frees it on another stream, and must wait for the fill
   first.close();
   stream.sync();

@@ -177,8 +177,9 @@ TEST_F(IpcRefuser, DISABLED_WrongDevice) {
   put(bytes, layout::device, other);
   put(bytes, layout::pool, Uuid::random());  // else it is a pool that is known already
   const auto bad = IPCAllocationHandle::from_bytes(sealed(bytes), fcntl(handle.handle(), F_DUPFD_CLOEXEC, 0));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { import_pool(kind, bad); }),
-              AllOf(HasSubstr("a pool on the device with UUID " + other.to_string()), HasSubstr(device.uuid())));
+  EXPECT_THAT(
+      error_of<InvalidArgument>([&] { import_pool(kind, bad); }),
+      AllOf(HasSubstr("a pool on the device with UUID " + other.to_string()), HasSubstr(device.uuid().to_string())));
 }
 
 TEST_P(IpcRefusals, AHandleOfAnotherDeviceIsRefused) { expect_refusal("WrongDevice"); }

@@ -49,7 +49,7 @@ TEST_F(LifetimeTest, ReleasingWorksWithAnotherDevicesContextCurrent) {
 TEST_F(LifetimeTest, WorkingNeedsNoCurrentContext) {
   driver::call<&driver::Api::cuCtxSetCurrent>(nullptr);
   Everything everything(device);
-  everything.buffer.fill(1.0f, everything.stream);
+  everything.buffer.fill<float>(1.0f, everything.stream);
   launch(everything.stream, {.grid = 4, .block = 256}, everything.kernel, everything.buffer, 3.0f, std::size_t{1024});
   EXPECT_EQ(download<float>(everything.buffer, everything.stream).back(), 3.0f);
   CUcontext current = nullptr;
@@ -60,7 +60,7 @@ TEST_F(LifetimeTest, WorkingNeedsNoCurrentContext) {
 TEST_F(LifetimeTest, AKernelMayGoWhileItRuns) {
   Stream stream = device.create_stream();
   Buffer out = device.allocate(sizeof(unsigned), stream);
-  out.fill(0u, stream);
+  out.fill<unsigned>(0u, stream);
   {
     Kernel spin = compile(spin_source, "spin");
     launch(stream, {.grid = 1, .block = 1}, spin, out, 5'000'000u);
@@ -74,11 +74,11 @@ TEST_F(LifetimeTest, ABufferMayGoWhileItsStreamStillUsesIt) {
   Gate gate(stream);
   {
     Buffer temporary = device.allocate(sizeof(int), stream);
-    temporary.fill(5, stream);
+    temporary.fill<int>(5, stream);
     result.copy_from(temporary, stream);
   }
   Buffer next = device.allocate(sizeof(int), stream);
-  next.fill(6, stream);
+  next.fill<int>(6, stream);
   gate.open();
   EXPECT_EQ(download<int>(result, stream).front(), 5);
 }
@@ -93,7 +93,7 @@ TEST_F(LifetimeTest, AStreamMayGoWhileItsWorkIsWaiting) {
     Stream temporary = device.create_stream();
     temporary.wait(stream);  // for the allocation
     temporary.wait(other);
-    data.fill(8, temporary);
+    data.fill<int>(8, temporary);
     temporary.record(filled);
   }
   gate.open();
@@ -154,7 +154,7 @@ TEST_F(LifetimeTest, AContextOutlivesItsHandleAsLongAsSomethingIsInIt) {
   auto everything = std::make_unique<EverythingInAContext>(device);
   everything->context.close();
   EXPECT_EQ(live_objects().contexts, 1u);
-  everything->buffer.fill(1, everything->stream);
+  everything->buffer.fill<int>(1, everything->stream);
   everything->stream.sync();
   everything->stream.close();
   everything->buffer.close();

@@ -223,7 +223,7 @@ class PrefetchTest : public ManagedBufferTest, public ::testing::WithParamInterf
 };
 
 TEST_P(PrefetchTest, KeepsTheContents) {
-  buffer.fill(21, stream);
+  buffer.fill<int>(21, stream);
   buffer.prefetch(location(), stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(size / sizeof(int), 21));
 }
@@ -239,9 +239,9 @@ TEST_P(PrefetchTest, IsWhereTheMemoryWentLast) {
 }
 
 TEST_P(PrefetchTest, AfterDiscardingTheMemoryCanBeWrittenAgain) {
-  buffer.fill(1, stream);
+  buffer.fill<int>(1, stream);
   buffer.discard_prefetch(location(), stream);
-  buffer.fill(2, stream);
+  buffer.fill<int>(2, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(size / sizeof(int), 2));
 }
 
@@ -249,9 +249,9 @@ INSTANTIATE_TEST_SUITE_P(To, PrefetchTest, ::testing::Values("Device", "Host", "
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST_F(ManagedBufferTest, AfterDiscardTheMemoryCanBeWrittenAgain) {
-  buffer.fill(1, stream);
+  buffer.fill<int>(1, stream);
   buffer.discard(stream);
-  buffer.fill(2, stream);
+  buffer.fill<int>(2, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(size / sizeof(int), 2));
 }
 

@@ -31,7 +31,7 @@ class CopyBatchTest : public ApiTest {
     std::vector<Buffer> buffers;
     for (std::size_t i = 0; i < count; ++i) {
       buffers.push_back(device.allocate(1024 * (i + 1), stream));
-      buffers.back().fill(first_value + static_cast<int>(i), stream);
+      buffers.back().fill<int>(first_value + static_cast<int>(i), stream);
     }
     return buffers;
   }
@@ -96,9 +96,9 @@ TEST_F(CopyBatchTest, IsOrderedAmongTheWorkOfTheStream) {
   const auto to = device_buffers(0);
   {
     Gate gate(stream);
-    for (std::size_t i = 0; i < count; ++i) from[i].fill(50 + static_cast<int>(i), stream);
+    for (std::size_t i = 0; i < count; ++i) from[i].fill<int>(50 + static_cast<int>(i), stream);
     copy_batch(stream, from, to);
-    for (const Buffer& buffer : from) buffer.fill(0, stream);
+    for (const Buffer& buffer : from) buffer.fill<int>(0, stream);
   }
   expect_values(to, 50);
 }
@@ -145,7 +145,7 @@ TEST_F(CopyBatchTest, WithLocationHints) {
   ManagedMemoryResource managed;
   const std::vector<ManagedBuffer> from = {managed.allocate(1024, stream), managed.allocate(1024, stream)};
   const std::vector<ManagedBuffer> to = {managed.allocate(1024, stream), managed.allocate(1024, stream)};
-  for (const ManagedBuffer& buffer : from) buffer.fill(5, stream);
+  for (const ManagedBuffer& buffer : from) buffer.fill<int>(5, stream);
   for (const Host& host : {Host(), Host(0), Host::numa_current()}) {
     copy_batch(stream, from, to, {.src_location_hint = host, .dst_location_hint = device});
     EXPECT_EQ(download<int>(to[1], stream), std::vector<int>(256, 5));
@@ -269,10 +269,10 @@ TEST_F(CopyOptionsTest, DoNotChangeWhatArrives) {
   Buffer to = device.allocate(from.size(), stream);
   for (MemcpySrcAccessOrder order : {MemcpySrcAccessOrder::stream, MemcpySrcAccessOrder::any}) {
     for (MemcpyOverlapMode mode : {MemcpyOverlapMode::default_mode, MemcpyOverlapMode::prefer_overlap_with_compute}) {
-      to.fill(0.0f, stream);
+      to.fill<float>(0.0f, stream);
       to.copy_from(from, stream, {.src_access_order = order, .overlap_mode = mode});
       EXPECT_EQ(download<float>(to, stream), numbers(256));
-      to.fill(0.0f, stream);
+      to.fill<float>(0.0f, stream);
       EXPECT_EQ(from.copy_to(to, stream, {.src_access_order = order, .overlap_mode = mode}), to);
       EXPECT_EQ(download<float>(to, stream), numbers(256));
     }
@@ -378,7 +378,7 @@ class ManagedBatchTest : public ApiTest {
     ManagedMemoryResource managed;
     for (int i = 0; i < 3; ++i) {
       buffers.push_back(managed.allocate(1 << 16, stream));
-      buffers.back().fill(i, stream);
+      buffers.back().fill<int>(i, stream);
     }
   }
   void expect_contents() {
@@ -405,14 +405,14 @@ TEST_F(ManagedBatchTest, PrefetchesToAPlaceForEach) {
 
 TEST_F(ManagedBatchTest, DiscardsAndIsWrittenAgain) {
   discard_batch(stream, buffers);
-  for (int i = 0; i < 3; ++i) buffers[static_cast<std::size_t>(i)].fill(i, stream);
+  for (int i = 0; i < 3; ++i) buffers[static_cast<std::size_t>(i)].fill<int>(i, stream);
   expect_contents();
 }
 
 TEST_F(ManagedBatchTest, DiscardsAndPrefetches) {
   discard_prefetch_batch(stream, buffers, device);
   discard_prefetch_batch(stream, buffers, {Host(), device, Host()});
-  for (int i = 0; i < 3; ++i) buffers[static_cast<std::size_t>(i)].fill(i, stream);
+  for (int i = 0; i < 3; ++i) buffers[static_cast<std::size_t>(i)].fill<int>(i, stream);
   expect_contents();
 }
 

@@ -118,7 +118,7 @@ TEST_P(MemoryPoolTest, TrimGivesMemoryBack) {
 
 TEST_P(MemoryPoolTest, TrimKeepsWhatIsInUse) {
   Buffer buffer = pool->allocate(1 << 20, stream);
-  buffer.fill(3, stream);
+  buffer.fill<int>(3, stream);
   stream.sync();
   pool->trim();
   EXPECT_GE(pool->attributes().reserved_mem_current(), std::uint64_t{1} << 20);
@@ -173,7 +173,7 @@ TEST_P(MemoryPoolTest, CloseDestroysAPoolOfItsOwn) {
 TEST_P(MemoryPoolTest, BuffersOutliveAClosedPool) {
   Buffer buffer = pool->allocate(64, stream);
   pool->close();
-  buffer.fill(8, stream);
+  buffer.fill<int>(8, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 8));
 }
 
@@ -260,12 +260,12 @@ TEST_F(DevicePoolTest, DoesNotHandOutMemoryThatAnotherStreamStillUses) {
   Stream other = device.create_stream();
   Buffer result = device.allocate(4096, stream);
   Buffer first = pool.allocate(4096, stream);
-  first.fill(1, stream);
+  first.fill<int>(1, stream);
   Gate gate(stream);
   result.copy_from(first, stream);
   first.close();
   Buffer second = pool.allocate(4096, other);
-  second.fill(2, other);
+  second.fill<int>(2, other);
   gate.open();
   other.sync();
   EXPECT_EQ(download<int>(result, stream), std::vector<int>(1024, 1));
@@ -302,14 +302,14 @@ TEST_F(OutOfMemoryTest, AfterFreeingTheProgramGoesOn) {
     stream.sync();
   }
   Buffer half = pool.allocate(32 << 20, stream);
-  half.fill(1, stream);
+  half.fill<int>(1, stream);
   EXPECT_EQ(download<int>(half, stream).back(), 1);
 }
 
 TEST_F(OutOfMemoryTest, LeavesTheStreamUsable) {
   EXPECT_THROW(pool.allocate(1 << 30, stream), OutOfMemory);
   Buffer buffer = pool.allocate(64, stream);
-  buffer.fill(2, stream);
+  buffer.fill<int>(2, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 2));
   EXPECT_EQ(live_objects().buffers, 1u);
 }

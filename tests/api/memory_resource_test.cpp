@@ -42,7 +42,7 @@ TEST_P(MemoryResourceTest, GivesDisjointBuffers) {
   std::vector<Buffer> buffers;
   for (int i = 0; i < 20; ++i) {
     buffers.push_back(resource.allocate(1000 * sizeof(int), stream));
-    buffers.back().fill(i, stream);
+    buffers.back().fill<int>(i, stream);
   }
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(download<int>(buffers[static_cast<std::size_t>(i)], stream), std::vector<int>(1000, i));
@@ -64,7 +64,7 @@ TEST_P(MemoryResourceTest, OfSizeZeroHasNoMemory) {
   EXPECT_EQ(buffer.size(), 0u);
   EXPECT_EQ(buffer.handle(), 0u);
   EXPECT_EQ(buffer.memory_resource(), resource);
-  buffer.fill(std::uint8_t{1}, stream);
+  buffer.fill<std::uint8_t>(1, stream);
   EXPECT_EQ(buffer.copy_to(stream).size(), 0u);
 }
 
@@ -90,7 +90,7 @@ TEST_P(MemoryResourceTest, ItsBuffersSayTheSame) {
 
 TEST_P(MemoryResourceTest, IsKeptAliveByItsBuffers) {
   Buffer buffer = make().allocate(64, stream);
-  buffer.fill(5, stream);
+  buffer.fill<int>(5, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 5));
 }
 
@@ -114,7 +114,7 @@ TEST_P(MemoryResourceTest, ReportsWhenThereIsNotEnough) {
 TEST_P(MemoryResourceTest, CopiesToANewBufferOfItsOwn) {
   MemoryResource resource = make();
   Buffer buffer = resource.allocate(64, stream);
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   Buffer copy = buffer.copy_to(stream);
   EXPECT_NE(copy, buffer);
   EXPECT_EQ(copy.memory_resource(), resource);
@@ -125,18 +125,18 @@ TEST_P(MemoryResourceTest, ExchangesItsContentsWithDeviceMemory) {
   Buffer data = upload(numbers(1000), stream);
   Buffer buffer = make().allocate(data.size(), stream);
   buffer.copy_from(data, stream);
-  data.fill(0.0f, stream);
+  data.fill<float>(0.0f, stream);
   buffer.copy_to(data, stream);
   EXPECT_EQ(download<float>(data, stream), numbers(1000));
 }
 
 TEST_P(MemoryResourceTest, FillsWithEachWidth) {
   Buffer buffer = make().allocate(64, stream);
-  buffer.fill(std::uint8_t{0xab}, stream);
+  buffer.fill<std::uint8_t>(0xab, stream);
   EXPECT_THAT(download<std::uint8_t>(buffer, stream), Each(0xab));
-  buffer.fill(std::int16_t{-2}, stream);
+  buffer.fill<std::int16_t>(-2, stream);
   EXPECT_THAT(download<std::int16_t>(buffer, stream), Each(-2));
-  buffer.fill(1.5f, stream);
+  buffer.fill<float>(1.5f, stream);
   EXPECT_THAT(download<float>(buffer, stream), Each(1.5f));
 }
 
@@ -155,7 +155,7 @@ TEST_P(MemoryResourceTest, OpensItsBuffersToTheHostIfItCanAccessThem) {
 TEST_P(MemoryResourceTest, FreesABufferThatWorkStillUses) {
   Buffer result = device.allocate(4096, stream);
   Buffer buffer = make().allocate(4096, stream);
-  buffer.fill(9, stream);
+  buffer.fill<int>(9, stream);
   if (GetParam().is_ordered && !buffer.is_managed()) {
     Gate gate(stream);
     result.copy_from(buffer, stream);
@@ -170,7 +170,7 @@ TEST_P(MemoryResourceTest, FreesABufferThatWorkStillUses) {
 TEST_P(MemoryResourceTest, FreesABufferAfterItsStreamWasClosed) {
   Stream own = device.create_stream();
   Buffer buffer = make().allocate(64, own);
-  buffer.fill(1, own);
+  buffer.fill<int>(1, own);
   own.close();
   buffer.close();
   EXPECT_EQ(live_objects().buffers, 0u);
@@ -186,7 +186,7 @@ TEST_P(MemoryResourceTest, WorksWithoutACurrentContext) {
   driver::call<&driver::Api::cuCtxSetCurrent>(nullptr);
   {
     Buffer buffer = make().allocate(64, stream);
-    buffer.fill(2, stream);
+    buffer.fill<int>(2, stream);
     EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 2));
   }
   CUcontext current = nullptr;
@@ -198,7 +198,7 @@ TEST_P(MemoryResourceTest, WorksOnTheDefaultStreams) {
   MemoryResource resource = make();
   for (const Stream& queue : {Stream::legacy_default(), Stream::per_thread_default()}) {
     Buffer buffer = resource.allocate(64, queue);
-    buffer.fill(4, queue);
+    buffer.fill<int>(4, queue);
     EXPECT_EQ(download<int>(buffer, queue), std::vector<int>(16, 4));
   }
 }
@@ -217,7 +217,7 @@ TEST_P(MemoryResourceTest, TakesOverAPointer) {
   Buffer buffer = Buffer::from_handle(pointer, 64, resource, stream);
   EXPECT_EQ(buffer.handle(), pointer);
   EXPECT_EQ(buffer.memory_resource(), resource);
-  buffer.fill(6, stream);
+  buffer.fill<int>(6, stream);
   EXPECT_EQ(download<int>(buffer, stream), std::vector<int>(16, 6));
 }
 
@@ -238,7 +238,7 @@ TEST_P(MemoryResourceTest, IsUsedByManyThreads) {
       Stream own = device.create_stream();
       for (int i = 0; i < 20; ++i) {
         Buffer buffer = resource.allocate(256, own);
-        buffer.fill(t * 100 + i, own);
+        buffer.fill<int>(t * 100 + i, own);
         EXPECT_EQ(download<int>(buffer, own), std::vector<int>(64, t * 100 + i));
       }
     });

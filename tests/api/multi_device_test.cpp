@@ -96,7 +96,7 @@ TEST_F(MultiDeviceTest, TheDefaultStreamsFollowTheCurrentDevice) {
       EXPECT_EQ(stream.context(), each.context());
       EXPECT_EQ(stream.record().device(), each);
       Buffer buffer = each.allocate(4, stream);
-      buffer.fill(each.device_id(), stream);
+      buffer.fill<int>(each.device_id(), stream);
       EXPECT_EQ(download<int>(buffer, stream).front(), each.device_id());
     }
   }
@@ -117,7 +117,7 @@ TEST_F(MultiDeviceTest, DefaultStreamsOfTwoDevicesDoNotWaitForEachOther) {
   Latch latch(device);
   latch.hold(device.default_stream());
   Buffer buffer = other.allocate(4, other.default_stream());
-  buffer.fill(5, other.default_stream());
+  buffer.fill<int>(5, other.default_stream());
   EXPECT_EQ(download<int>(buffer, other.default_stream()).front(), 5);
 }
 

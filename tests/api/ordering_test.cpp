@@ -20,7 +20,7 @@ class OrderingTest : public ApiTest {
   void give_others_time() {
     bystander.sync();
     for (int i = 0; i < 3; ++i) {
-      idle.fill(i, bystander);
+      idle.fill<int>(i, bystander);
       bystander.sync();
     }
   }
@@ -368,13 +368,13 @@ TEST_F(OrderingTest, FreedMemoryIsNotReusedByAnotherStreamWhileItIsNeeded) {
   Buffer result = device.allocate(sizeof(int), first);
   Buffer temporary = device.allocate(sizeof(int), first);
   Stream other = device.create_stream();
-  temporary.fill(5, first);
+  temporary.fill<int>(5, first);
   latch.hold(first);
   result.copy_from(temporary, first);
   temporary.close();
   for (int i = 0; i < 4; ++i) {
     Buffer next = device.allocate(sizeof(int), other);
-    next.fill(6, other);
+    next.fill<int>(6, other);
     other.sync();
   }
   latch.open();
@@ -384,13 +384,13 @@ TEST_F(OrderingTest, FreedMemoryIsNotReusedByAnotherStreamWhileItIsNeeded) {
 TEST_F(OrderingTest, ABufferClosedOnAnotherStreamIsFreedInThatOnesOrder) {
   Buffer result = device.allocate(sizeof(int), first);
   Buffer temporary = device.allocate(sizeof(int), first);
-  temporary.fill(5, first);
+  temporary.fill<int>(5, first);
   latch.hold(first);
   result.copy_from(temporary, first);
   second.wait(first);
   temporary.close(second);
   Buffer next = device.allocate(sizeof(int), second);
-  next.fill(6, second);
+  next.fill<int>(6, second);
   latch.open();
   EXPECT_EQ(download<int>(result, first).front(), 5);
   second.sync();
@@ -400,7 +400,7 @@ TEST_F(OrderingTest, ABufferOfTheDefaultStreamIsFreedInTheContextWhereItWasAlloc
   const Context own = device.create_context();
   Buffer result = device.allocate(sizeof(int), Stream::legacy_default());
   Buffer temporary = device.allocate(sizeof(int), Stream::legacy_default());
-  temporary.fill(5, Stream::legacy_default());
+  temporary.fill<int>(5, Stream::legacy_default());
   latch.hold(Stream::legacy_default());
   result.copy_from(temporary, Stream::legacy_default());
   device.set_current(own);
@@ -408,7 +408,7 @@ TEST_F(OrderingTest, ABufferOfTheDefaultStreamIsFreedInTheContextWhereItWasAlloc
   device.set_current();
   for (int i = 0; i < 4; ++i) {
     Buffer next = device.allocate(sizeof(int), second);
-    next.fill(6, second);
+    next.fill<int>(6, second);
     second.sync();
   }
   latch.open();
@@ -419,14 +419,14 @@ TEST_F(OrderingTest, ABufferOfAThreadsDefaultStreamIsFreedInItsOrderByAnyThread)
   const Stream mine = Stream::per_thread_default();
   Buffer result = device.allocate(sizeof(int), mine);
   Buffer temporary = device.allocate(sizeof(int), mine);
-  temporary.fill(5, mine);
+  temporary.fill<int>(5, mine);
   latch.hold(mine);
   result.copy_from(temporary, mine);
   std::thread([&] {
     temporary.close();
     for (int i = 0; i < 4; ++i) {
       Buffer next = device.allocate(sizeof(int), second);
-      next.fill(6, second);
+      next.fill<int>(6, second);
       second.sync();
     }
   }).join();

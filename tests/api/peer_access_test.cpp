@@ -162,7 +162,7 @@ TEST_F(PeerAccessMultiDeviceTest, LetsThePeerCopy) {
   Stream stream = device.create_stream();
   Stream on_peer = one->create_stream();
   Buffer data = pool->allocate(400, stream);
-  data.fill(5, stream);
+  data.fill<int>(5, stream);
   stream.sync();
   pool->peer_accessible_by().add(*one);
   Buffer copy = one->allocate(400, on_peer);
@@ -173,7 +173,7 @@ TEST_F(PeerAccessMultiDeviceTest, LetsThePeerCopy) {
 TEST_F(PeerAccessMultiDeviceTest, LetsThePeersKernelsIn) {
   Stream stream = device.create_stream();
   Buffer data = pool->allocate(400, stream);
-  data.fill(2.0f, stream);
+  data.fill<float>(2.0f, stream);
   stream.sync();
   pool->peer_accessible_by().add(*one);
   one->set_current();
@@ -189,7 +189,7 @@ TEST_F(PeerAccessMultiDeviceTest, AVirtualBufferIsOpenToThePeersOfItsOptions) {
   Stream stream = device.create_stream();
   VirtualMemoryResource resource(device, {.peers = {1, 2}});
   Buffer data = resource.allocate(400, stream);
-  data.fill(2.0f, stream);
+  data.fill<float>(2.0f, stream);
   stream.sync();
   for (int id : {0, 1, 2}) {
     CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, id};

@@ -135,7 +135,7 @@ TEST_F(PreparedLaunchTest, WorksWithAnyContextCurrent) {
 TEST_F(PreparedLaunchTest, ChangesItsConfiguration) {
   PreparedLaunch step = prepare(stream, config, scale, data, 2.0f, n);
   step.set_config({.grid = 1, .block = 2});
-  EXPECT_EQ(step.config(), LaunchConfig{.grid = 1, .block = 2});
+  EXPECT_EQ(step.config(), (LaunchConfig{.grid = 1, .block = 2}));
   step();
   EXPECT_EQ(result(), (std::vector<float>{2, 4, 3, 4}));
 }

@@ -115,10 +115,10 @@ TEST_F(ProgramCacheCompileTest, TakesCudasHeadersAsTheyAre) {
 TEST_F(ProgramCacheCompileTest, DebugInformationIsOfAFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   EXPECT_FALSE(is_hit({.lineinfo = true}));
-  EXPECT_FALSE(is_hit({}));
+  EXPECT_FALSE(is_hit(ProgramOptions()));
   std::filesystem::current_path(folder.path());
   EXPECT_FALSE(is_hit({.lineinfo = true}));
-  EXPECT_TRUE(is_hit({}));
+  EXPECT_TRUE(is_hit(ProgramOptions()));
   std::filesystem::current_path(before);
 }
 

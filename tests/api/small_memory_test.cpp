@@ -61,7 +61,7 @@ TEST_F(SmallMemoryTest, AfterFreeingTheProgramGoesOn) {
     exhaust(device.memory_resource(), buffers);
     buffers.pop_back();
     Buffer again = device.allocate(16 * megabyte, stream);
-    again.fill(round, stream);
+    again.fill<int>(round, stream);
     EXPECT_EQ(download<int>(again, stream).back(), round);
   }
 }
@@ -80,7 +80,7 @@ TEST_F(SmallMemoryTest, WhatAPoolKeepsUnusedIsThereForOthers) {
 TEST_F(SmallMemoryTest, VirtualMemoryThatCanNotGrowStaysAsItIs) {
   VirtualMemoryResource resource(device);
   Buffer buffer = resource.allocate(64 * megabyte, stream);
-  buffer.fill(5, stream);
+  buffer.fill<int>(5, stream);
   const std::size_t before = free();
   EXPECT_THAT(error_of<OutOfMemory>([&] { resource.modify_allocation(buffer, 192 * megabyte); }),
               HasSubstr(" of the device's 134217728 bytes are free"));

@@ -70,9 +70,9 @@ TEST_F(StreamTest, WaitMakesLaterWorkSeeTheOtherStream) {
   Stream other = device.create_stream();
   Buffer data = device.allocate(sizeof(int), other);
   Buffer copy = device.allocate(sizeof(int), stream);
-  data.fill(0, other);
+  data.fill<int>(0, other);
   Gate gate(other);
-  data.fill(7, other);
+  data.fill<int>(7, other);
   stream.wait(other);
   copy.copy_from(data, stream);
   gate.open();
@@ -83,9 +83,9 @@ TEST_F(StreamTest, WaitMakesLaterWorkSeeTheEvent) {
   Stream other = device.create_stream();
   Buffer data = device.allocate(sizeof(int), other);
   Buffer copy = device.allocate(sizeof(int), stream);
-  data.fill(0, other);
+  data.fill<int>(0, other);
   Gate gate(other);
-  data.fill(7, other);
+  data.fill<int>(7, other);
   Event filled = other.record();
   stream.wait(filled);
   filled.close();
@@ -98,7 +98,7 @@ TEST_F(StreamTest, StreamsThatDoNotWaitDoNotBlockEachOther) {
   Stream other = device.create_stream();
   Buffer data = device.allocate(sizeof(int), stream);
   Gate gate(other);
-  data.fill(7, stream);
+  data.fill<int>(7, stream);
   EXPECT_EQ(download<int>(data, stream).front(), 7);
 }
 
@@ -136,7 +136,7 @@ TEST_F(StreamTest, AClosedStreamIsRefusedEverywhere) {
   EXPECT_THROW(stream.is_done(), InvalidArgument);
   EXPECT_THROW(stream.host_call([] {}), InvalidArgument);
   EXPECT_THROW(device.allocate(16, stream), InvalidArgument);
-  EXPECT_THROW(buffer.fill(1, stream), InvalidArgument);
+  EXPECT_THROW(buffer.fill<int>(1, stream), InvalidArgument);
   EXPECT_THROW(buffer.copy_to(stream), InvalidArgument);
   EXPECT_THROW(launch(stream, {.grid = 1, .block = 1}, scale, buffer, 1.0f, std::size_t{1}), InvalidArgument);
 }

@@ -147,7 +147,7 @@ TEST_F(StridedCopyTest, CopyToIsTheOtherDirection) {
 
 TEST_F(StridedCopyTest, ToTheHostWaitsUnlessToldOtherwise) {
   Buffer source = device.allocate(16, stream);
-  source.fill(1, stream);
+  source.fill<int>(1, stream);
   const auto from = StridedMemoryView::from_buffer<int>(source, {4});
   const auto to = StridedMemoryView::from_buffer<int>(PinnedMemoryResource().allocate(16, stream), {4});
   std::ranges::fill(to.as_span<int>(), 0);
@@ -170,7 +170,7 @@ TEST_F(StridedCopyTest, BetweenDeviceViewsDoesNotWait) {
 TEST_F(StridedCopyTest, IsOrderedAfterEarlierWork) {
   Buffer source = device.allocate(64, stream);
   Gate gate(stream);
-  source.fill(7, stream);
+  source.fill<int>(7, stream);
   std::vector<int> values(4);
   Buffer target = device.allocate(16, stream);
   const auto column = StridedMemoryView::from_buffer<int>(source, {4, 4}).sliced({Slice{}, 1});

@@ -25,7 +25,7 @@ TEST_F(ThreadsTest, ShareAKernelOnStreamsOfTheirOwn) {
     Stream stream = device.create_stream();
     Buffer data = device.allocate(1000 * sizeof(float), stream);
     for (int round = 0; round < 20; ++round) {
-      data.fill(static_cast<float>(id + 1), stream);
+      data.fill<float>(static_cast<float>(id + 1), stream);
       launch(stream, {.grid = 4, .block = 256}, scale, data, 3.0f, std::size_t{1000});
       EXPECT_EQ(download<float>(data, stream), std::vector<float>(1000, 3.0f * static_cast<float>(id + 1)));
     }
@@ -70,7 +70,7 @@ TEST_F(ThreadsTest, AllocateAndFreeFromOneResource) {
     Stream stream = device.create_stream();
     for (int round = 0; round < 100; ++round) {
       Buffer buffer = device.allocate(static_cast<std::size_t>(64 * (round + 1)), stream);
-      buffer.fill(id, stream);
+      buffer.fill<int>(id, stream);
       if (round % 10 == 0) {
         EXPECT_EQ(download<int>(buffer, stream).back(), id);
       }
@@ -117,7 +117,7 @@ TEST_F(ThreadsTest, ShareAContext) {
     EXPECT_EQ(stream.context(), own);
     for (int round = 0; round < 20; ++round) {
       Buffer buffer = device.allocate(256, stream);
-      buffer.fill(id, stream);
+      buffer.fill<int>(id, stream);
       EXPECT_EQ(download<int>(buffer, stream).back(), id);
     }
   });
@@ -129,7 +129,7 @@ TEST_F(ThreadsTest, MakeAndLeaveContextsOfTheirOwn) {
       Context own = device.create_context();
       device.set_current(own);
       Buffer buffer = device.allocate(64, Stream::legacy_default());
-      buffer.fill(id, Stream::legacy_default());
+      buffer.fill<int>(id, Stream::legacy_default());
       EXPECT_EQ(download<int>(buffer, Stream::legacy_default()).back(), id);
       EXPECT_EQ(Stream::legacy_default().context(), own);
       device.set_current();
@@ -143,7 +143,7 @@ TEST_F(ThreadsTest, UseTheDefaultStreamsAtTheSameTime) {
     for (const Stream& stream : {Stream::legacy_default(), Stream::per_thread_default()}) {
       for (int round = 0; round < 20; ++round) {
         Buffer buffer = device.allocate(64, stream);
-        buffer.fill(id, stream);
+        buffer.fill<int>(id, stream);
         EXPECT_EQ(download<int>(buffer, stream).back(), id);
       }
     }
@@ -184,7 +184,7 @@ TEST_F(ThreadsTest, ReleaseWhatOthersMade) {
     const auto mine = static_cast<std::size_t>(id);
     streams[mine] = own.create_stream();
     buffers[mine] = device.allocate(1024, Stream::per_thread_default());
-    buffers[mine]->fill(id, Stream::per_thread_default());
+    buffers[mine]->fill<int>(id, Stream::per_thread_default());
     Stream::per_thread_default().sync();
   });
   in_threads([&](int id) {

@@ -96,7 +96,7 @@ TEST_F(VirtualMemoryTest, GivesTheMemoryBack) {
 
 TEST_F(VirtualMemoryTest, WorksWithoutAStream) {
   Buffer buffer = resource->allocate(64);
-  buffer.fill(3, stream);
+  buffer.fill<int>(3, stream);
   EXPECT_THAT(download<int>(buffer, stream), Each(3));
   const DevicePointer pointer = resource->implementation()->allocate(64, stream);
   resource->deallocate(pointer, 64);
@@ -106,7 +106,7 @@ TEST_F(VirtualMemoryTest, WorksWithoutAStream) {
 TEST_F(VirtualMemoryTest, FreeingWaitsForTheStream) {
   Buffer result = device.allocate(64, stream);
   Buffer buffer = resource->allocate(64, stream);
-  buffer.fill(4, stream);
+  buffer.fill<int>(4, stream);
   std::optional<std::jthread> closer;
   {
     Gate gate(stream);
@@ -135,7 +135,7 @@ TEST_F(VirtualMemoryTest, GrowsWithinItsLastUnitWithoutMoreMemory) {
 
 TEST_F(VirtualMemoryTest, GrowsInPlaceWhenTheAddressesBehindAreFree) {
   Buffer buffer = resource->allocate(unit, stream);
-  buffer.fill(1, stream);
+  buffer.fill<int>(1, stream);
   stream.sync();
   const DevicePointer where = buffer.handle();
   {
@@ -153,7 +153,7 @@ TEST_F(VirtualMemoryTest, GrowsInPlaceWhenTheAddressesBehindAreFree) {
 
 TEST_F(VirtualMemoryTest, MovesWhenTheAddressesBehindAreTaken) {
   Buffer buffer = resource->allocate(unit, stream);
-  buffer.fill(2, stream);
+  buffer.fill<int>(2, stream);
   const DevicePointer where = buffer.handle();
   Obstacle obstacle(buffer, unit);
   if (!obstacle.is_behind) GTEST_SKIP() << "the driver does not give out the addresses behind a buffer";
@@ -176,14 +176,14 @@ TEST_F(VirtualMemoryTest, TheNewPartCanBeUsed) {
   Buffer buffer = resource->allocate(unit, stream);
   for (std::size_t units : {2u, 3u, 5u}) {
     resource->modify_allocation(buffer, units * unit);
-    buffer.fill(static_cast<int>(units), stream);
+    buffer.fill<int>(static_cast<int>(units), stream);
     EXPECT_THAT(download<int>(buffer, stream).back(), static_cast<int>(units));
   }
 }
 
 TEST_F(VirtualMemoryTest, KeepsItsContentsThroughManyGrowths) {
   Buffer buffer = resource->allocate(unit, stream);
-  buffer.fill(7, stream);
+  buffer.fill<int>(7, stream);
   std::vector<std::unique_ptr<Obstacle>> obstacles;
   for (std::size_t units = 2; units <= 6; ++units) {
     if (units % 2 == 0) obstacles.push_back(std::make_unique<Obstacle>(buffer, unit));
@@ -208,7 +208,7 @@ TEST_F(VirtualMemoryTest, GrowsToASizeThatIsNoMultiple) {
   Buffer buffer = resource->allocate(unit, stream);
   resource->modify_allocation(buffer, unit + 5);
   EXPECT_EQ(buffer.size(), unit + 5);
-  buffer.fill(std::uint8_t{9}, stream);
+  buffer.fill<std::uint8_t>(9, stream);
   EXPECT_THAT(download<std::uint8_t>(buffer, stream), Each(9));
 }
 
@@ -239,7 +239,7 @@ TEST_F(VirtualMemoryTest, NewOptionsStayInForce) {
 
 TEST_F(VirtualMemoryTest, ReadOnlyMemoryCanBeRead) {
   Buffer buffer = resource->allocate(unit, stream);
-  buffer.fill(5, stream);
+  buffer.fill<int>(5, stream);
   stream.sync();
   resource->modify_allocation(buffer, unit, {.self_access = VirtualMemoryAccessType::read});
   EXPECT_EQ(download<int>(buffer, stream).back(), 5);
@@ -259,7 +259,7 @@ TEST_F(VirtualMemoryTest, RefusesToModifyAnothersBuffer) {
 
 TEST_F(VirtualMemoryTest, AGrowthThatFailsLeavesTheBufferAsItWas) {
   Buffer buffer = resource->allocate(unit, stream);
-  buffer.fill(6, stream);
+  buffer.fill<int>(6, stream);
   const DevicePointer where = buffer.handle();
   const FailingApi counted;
   EXPECT_THROW(resource->modify_allocation(buffer, std::size_t{1} << 50), OutOfMemory);

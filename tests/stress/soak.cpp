@@ -52,7 +52,7 @@ class Soak {
     return counted == static_cast<unsigned>(done_);
   }
 
-  Soak() { counter_.fill(0u, stream_); }
+  Soak() { counter_.fill<unsigned>(0u, stream_); }
 
  private:
   Device device_{0};

@@ -149,7 +149,7 @@ class Worker {
   void crowd() {
     const int n = some(300);
     Buffer data = common_.device.allocate(static_cast<std::size_t>(n) * sizeof(int), common_.stream);
-    data.fill(5, common_.stream);
+    data.fill<int>(5, common_.stream);
     launch(common_.stream, covering(n), common_.add, data, 6, n);
     std::vector<int> result(static_cast<std::size_t>(n));
     data.copy_to(std::span(result), common_.stream);
@@ -163,7 +163,7 @@ class Worker {
     Stream copy = stream;
     Event event = stream.record({.timing_enabled = true});
     Buffer buffer = common_.device.allocate(static_cast<std::size_t>(some(1 << 16)), stream);
-    buffer.fill(std::uint8_t{1}, stream);
+    buffer.fill<std::uint8_t>(1, stream);
     if (some(2) == 1) buffer.close();
     if (some(2) == 1) event.close();
     stream.close();

@@ -9,12 +9,15 @@
 #include <span>
 #include <type_traits>
 
+namespace cuprum {
+class StridedMemoryView;
+}
+
 namespace cuprum::detail {
 
+/// A view of memory, which is passed as the address of its first element. It need not be complete where this is read.
 template <typename T>
-inline constexpr bool is_span = false;
-template <typename T, std::size_t Extent>
-inline constexpr bool is_span<std::span<T, Extent>> = true;
+concept View = std::same_as<T, StridedMemoryView>;
 
 /// Stops the compilation, with a reason, at what a kernel can't take by value.
 template <typename T>
@@ -33,6 +36,8 @@ template <typename T>
 decltype(auto) argument_value(const T& argument) {
   if constexpr (std::derived_from<T, Buffer>) {
     return argument.handle();
+  } else if constexpr (View<T>) {
+    return argument.ptr();
   } else if constexpr (std::is_null_pointer_v<T>) {
     return DevicePointer{0};  // an object of its type need not hold zeros
   } else if constexpr (is_span<T>) {
@@ -76,6 +81,11 @@ class PointerArgument {
 
   PointerArgument(const Buffer& buffer) : pointer_(reinterpret_cast<T*>(buffer.handle())), buffer_(&buffer) {}
 
+  /// Throws InvalidArgument when the elements are of another type than T, or read-only and T isn't const.
+  template <View Elements>
+  PointerArgument(const Elements& view)
+      : pointer_(static_cast<T*>(view.template device_address<T>())), buffer_(&view.exporting_obj()) {}
+
   template <typename Element, std::size_t Extent>
   PointerArgument(Element (&)[Extent]) = delete;  // an array is the host's memory
 
@@ -114,7 +124,7 @@ struct ParameterFor {
   using Type = T;
 };
 template <typename T>
-  requires(std::derived_from<T, Buffer> || std::is_null_pointer_v<T>)
+  requires(std::derived_from<T, Buffer> || std::is_null_pointer_v<T> || View<T>)
 struct ParameterFor<T> {
   using Type = const void*;  // which any buffer and any pointer can replace
 };

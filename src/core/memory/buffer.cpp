@@ -41,7 +41,7 @@ Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&...
   const BufferResource& from = *Access::resource(source);
   if (!from.memory)
     throw InvalidArgument(text("copy to a new buffer: ", source, " has no memory resource to allocate that from"));
-  Buffer destination = detail::allocate_buffer(from.memory, from.size, stream);
+  Buffer destination = MemoryResource(from.memory).allocate(from.size, stream);
   copy(destination, source, stream, options...);
   return destination;
 }
@@ -49,7 +49,7 @@ Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&...
 }  // namespace
 
 BufferResource::~BufferResource() {
-  if (!memory || !pointer) return;
+  if (!memory || !pointer || whole) return;
   try {
     if (stream->handle == CU_STREAM_PER_THREAD) [[unlikely]]
       memory->take_back(pointer, size, core::reachable(stream));
@@ -60,6 +60,11 @@ BufferResource::~BufferResource() {
   } catch (...) {
     support::log("freeing a buffer failed: its memory resource threw something that is not a std::exception");
   }
+}
+
+const core::PointerFacts& BufferResource::facts() const {
+  std::call_once(facts_asked_, [this] { facts_ = core::facts_of(pointer); });
+  return facts_;
 }
 
 Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner) {
@@ -109,6 +114,16 @@ void Buffer::copy_to_host(void* destination, std::size_t bytes, const Stream& st
   core::queue_copy(reinterpret_cast<DevicePointer>(destination), from.pointer, bytes, stream);
 }
 
+Buffer Buffer::slice(std::size_t offset, std::size_t size) const {
+  const BufferResource& buffer = *Access::resource(*this);
+  if (offset > buffer.size || size > buffer.size - offset) {
+    throw InvalidArgument(
+        text("slice: ", size, " bytes from ", offset, " on are not inside the buffer's ", buffer.size));
+  }
+  std::shared_ptr<const void> whole = buffer.whole ? buffer.whole : std::shared_ptr<const void>(shared_);
+  return Access::make_in_place<Buffer, BufferResource>(buffer, offset, size, std::move(whole));
+}
+
 void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& stream) const {
   const BufferResource& buffer = *Access::resource(*this);
   const StreamResource& queue = *Access::resource(stream);
@@ -116,7 +131,7 @@ void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& 
     throw InvalidArgument(text("fill: a pattern of ", width, " bytes; it must have 1, 2 or 4"));
   if (buffer.size % width != 0) {
     throw InvalidArgument(text("fill: the buffer's ", buffer.size, " bytes are not a multiple of the value's ", width,
-                               "; pass a std::uint8_t to fill byte by byte"));
+                               "; fill<std::uint8_t> fills byte by byte"));
   }
   if (buffer.size == 0) return;
   std::uint32_t bits = 0;
@@ -161,24 +176,24 @@ std::size_t Buffer::size() const { return Access::resource(*this)->size; }
 
 bool Buffer::is_device_accessible() const {
   const BufferResource& buffer = *Access::resource(*this);
-  return buffer.memory ? buffer.memory->is_device_accessible() : core::facts_of(buffer.pointer).is_device_accessible;
+  return buffer.memory ? buffer.memory->is_device_accessible() : buffer.facts().is_device_accessible;
 }
 
 bool Buffer::is_host_accessible() const {
   const BufferResource& buffer = *Access::resource(*this);
-  return buffer.memory ? buffer.memory->is_host_accessible() : core::facts_of(buffer.pointer).is_host_accessible;
+  return buffer.memory ? buffer.memory->is_host_accessible() : buffer.facts().is_host_accessible;
 }
 
 bool Buffer::is_managed() const {
   const BufferResource& buffer = *Access::resource(*this);
-  return (buffer.memory && buffer.memory->is_managed()) || core::facts_of(buffer.pointer).is_managed;
+  return (buffer.memory && buffer.memory->is_managed()) || buffer.facts().is_managed;
 }
 
 bool Buffer::is_mapped() const { return Access::resource(*this)->mapped; }
 
 std::optional<int> Buffer::device_id() const {
   const BufferResource& buffer = *Access::resource(*this);
-  return buffer.memory ? buffer.memory->device_id() : core::facts_of(buffer.pointer).device;
+  return buffer.memory ? buffer.memory->device_id() : buffer.facts().device;
 }
 
 std::optional<MemoryResource> Buffer::memory_resource() const {

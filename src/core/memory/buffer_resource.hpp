@@ -5,10 +5,12 @@
 #include <cuprum/buffer.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "core/base/closable.hpp"
+#include "core/memory/pointer_facts.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/resources.hpp"
 #include "support/counted.hpp"
@@ -24,6 +26,17 @@ struct BufferResource : support::Counted<BufferResource> {
                  const std::shared_ptr<MemoryResource::Interface>& the_memory,
                  std::shared_ptr<StreamResource> the_stream) noexcept
       : pointer(the_pointer), size(the_size), memory(the_memory), stream(std::move(the_stream)) {}
+  /// A part of other memory, which `the_whole` keeps.
+  BufferResource(const BufferResource& other, std::size_t offset, std::size_t the_size,
+                 std::shared_ptr<const void> the_whole) noexcept
+      : pointer(other.pointer + offset),
+        size(the_size),
+        memory(other.memory),
+        stream(other.stream),
+        owner(other.owner),
+        whole(std::move(the_whole)),
+        mapped(other.mapped),
+        reached(other.reached.load()) {}
   BufferResource(const BufferResource&) = delete;
   BufferResource& operator=(const BufferResource&) = delete;
   ~BufferResource();
@@ -35,8 +48,16 @@ struct BufferResource : support::Counted<BufferResource> {
   std::shared_ptr<MemoryResource::Interface> memory;  ///< takes the memory back; null for a wrapped buffer
   std::shared_ptr<StreamResource> stream;             ///< in whose order it is taken back; settled
   std::shared_ptr<void> owner;                        ///< of a wrapped buffer
+  std::shared_ptr<const void> whole;                  ///< of a part, which gives nothing back: what keeps the memory
   bool mapped = false;                                ///< imported from another process
   std::atomic<bool> reached{false};  ///< the stream is known to have reached the allocation, so the host may touch it
+
+  /// What the driver knows of the memory, for buffers without a resource that does; asked once.
+  const core::PointerFacts& facts() const;
+
+ private:
+  mutable std::once_flag facts_asked_;
+  mutable core::PointerFacts facts_{};
 };
 
 template <>

@@ -66,7 +66,7 @@ Memory for_pool(Memory& known, CUmemoryPool pool, const PoolPlace& place) {
 
 Memory for_no_pool(Memory& known, std::optional<int> device) {
   std::lock_guard lock(defaults().mutex);
-  if (!known) known = std::make_shared<SynchronousMemory>(device);
+  if (!known) known = std::make_shared<SynchronousMemory>(device, true);
   return known;
 }
 

@@ -3,6 +3,7 @@
 #include <cuprum/stream.hpp>
 
 #include "core/memory/buffer_resource.hpp"
+#include "support/text.hpp"
 
 namespace cuprum {
 
@@ -19,13 +20,28 @@ MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : impl
   if (!implementation_) throw InvalidArgument("a memory resource needs an implementation; this one is null");
 }
 
+MemoryResource::Interface& MemoryResource::interface() const {
+  if (implementation_) return *implementation_;
+  throw InvalidArgument("this memory resource is empty: assign one to it first");
+}
+
+Buffer MemoryResource::Interface::allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) {
+  return detail::allocate_buffer(self.implementation(), size, stream);
+}
+
 Buffer MemoryResource::allocate(std::size_t size, const Stream& stream) const {
-  return detail::allocate_buffer(implementation_, size, stream);
+  return interface().allocate_buffer(*this, size, stream);
+}
+
+std::size_t detail::size_in_bytes(std::size_t count, std::size_t size_of_one) {
+  if (count <= static_cast<std::size_t>(-1) / size_of_one) return count * size_of_one;
+  throw InvalidArgument(support::text("memory for ", count, " objects of ", size_of_one,
+                                      " bytes: that is more than there are addresses"));
 }
 
 void MemoryResource::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) const {
   Access::resource(stream);  // refused even when there is nothing to free
-  if (pointer) implementation_->deallocate(pointer, size, stream);
+  if (pointer) interface().deallocate(pointer, size, stream);
 }
 
 }  // namespace cuprum

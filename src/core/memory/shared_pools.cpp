@@ -212,6 +212,11 @@ IPCBufferDescriptor Buffer::ipc_descriptor() const {
     throw InvalidArgument(text(*this, " can't be shared with other processes: its memory is not from a memory pool"));
   }
   const PoolSharing& sharing = sharing_of(*pool);
+  if (buffer.whole) {
+    throw InvalidArgument(text(*this,
+                               " can't be shared with other processes: it is a part; share the whole, and say "
+                               "where the part begins"));
+  }
   if (buffer.size == 0) throw InvalidArgument(text(*this, " can't be shared with other processes: it has no memory"));
   if (sharing.is_mapped()) return sharing.imports().descriptor_of(buffer.pointer, buffer.size);
   CUmemPoolPtrExportData data{};

@@ -10,14 +10,17 @@ namespace cuprum::core {
 /// memory after work on streams, so that waits.
 class SynchronousMemory final : public MemoryResource::Interface {
  public:
-  /// On a device, or page-locked on the host.
-  explicit SynchronousMemory(std::optional<int> device) : device_(device) {}
+  /// On a device, or page-locked on the host; whether because a pool that was asked for can't be had.
+  explicit SynchronousMemory(std::optional<int> device, bool is_in_place_of_pool = false)
+      : device_(device), is_in_place_of_pool_(is_in_place_of_pool) {}
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override;
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
   bool is_device_accessible() const override { return true; }
   bool is_host_accessible() const override { return !device_; }
   std::optional<int> device_id() const override { return device_; }
+
+  bool is_in_place_of_pool() const { return is_in_place_of_pool_; }
 
   /// Without waiting. Throws when the driver refuses.
   void free(DevicePointer pointer) const;
@@ -26,6 +29,7 @@ class SynchronousMemory final : public MemoryResource::Interface {
   void take_back(DevicePointer pointer, std::size_t size,
                  const std::shared_ptr<detail::StreamResource>& stream) override;
   std::optional<int> device_;
+  bool is_in_place_of_pool_;
 };
 
 }  // namespace cuprum::core

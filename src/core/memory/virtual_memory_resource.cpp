@@ -276,12 +276,17 @@ Buffer modify(const MemoryResource& resource, const Buffer& buffer, std::size_t 
   BufferResource& held = *Access::resource(buffer);
   if (held.memory != resource.implementation())
     throw InvalidArgument(text("modify_allocation: ", buffer, " is not from this memory resource"));
+  if (held.whole) throw InvalidArgument(text("modify_allocation: ", buffer, " is a part: let the whole grow"));
   if (!held.pointer) throw InvalidArgument("modify_allocation: a buffer of size 0 has no memory that could grow");
   memory_of(resource).modify(held, size, options);
   return buffer;
 }
 
 }  // namespace
+
+bool VirtualMemoryResource::is_kind_of(const MemoryResource& resource) {
+  return dynamic_cast<const VirtualMemory*>(resource.implementation().get()) != nullptr;
+}
 
 VirtualMemoryResource::VirtualMemoryResource(const Device& device, const VirtualMemoryResourceOptions& options)
     : MemoryResource(std::make_shared<VirtualMemory>(device, options)) {}

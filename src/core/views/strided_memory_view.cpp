@@ -104,6 +104,23 @@ StridedMemoryView StridedMemoryView::from_buffer(const Buffer& buffer, const Str
                                  options.is_readonly, false);
 }
 
+StridedMemoryView StridedMemoryView::from_pointer(DevicePointer pointer, const StridedLayout& layout,
+                                                  const StridedMemoryViewOptions& options,
+                                                  std::shared_ptr<void> owner) {
+  check_itemsize(layout, options.dtype);
+  if (!pointer && layout.volume() > 0)
+    throw InvalidArgument(text("a view from a pointer of ", layout.volume(), " elements: the pointer is null"));
+  // The memory is what the layout reaches, also before the pointer.
+  const bool reaches_none = layout.volume() == 0;
+  const std::int64_t before = reaches_none ? 0 : std::max<std::int64_t>(-layout.min_offset() * layout.itemsize(), 0);
+  const std::int64_t after = reaches_none ? 0 : (layout.max_offset() + 1) * layout.itemsize();
+  const Buffer memory =
+      Buffer::from_handle(pointer - static_cast<DevicePointer>(before),
+                          static_cast<std::size_t>(before + std::max<std::int64_t>(after, 0)), std::move(owner));
+  return detail::ViewMaker::make(memory, before, layout, options.dtype, kind_of(memory), memory.device_id(),
+                                 options.is_readonly, false);
+}
+
 StridedMemoryView StridedMemoryView::view(const StridedLayout& layout, const std::optional<DataType>& dtype) const {
   StridedMemoryView result = *this;
   result.layout_ = layout;
@@ -162,14 +179,18 @@ void StridedMemoryView::check_fits() const {
 
 DevicePointer StridedMemoryView::ptr() const { return buffer_.handle() + origin_ + layout_.slice_offset_in_bytes(); }
 
-void StridedMemoryView::check_access(std::size_t size, std::size_t alignment, std::optional<DataType> type,
-                                     bool is_const) const {
-  if (!is_host_accessible())
-    throw InvalidArgument(text("access to ", *this, ": the host can't; copy it to a view of host memory"));
+void StridedMemoryView::check_type(std::optional<DataType> type, bool is_const) const {
   if (is_readonly_ && !is_const)
     throw InvalidArgument(text("access to ", *this, ": it is read-only, so ask for const elements"));
   if (type && dtype_ && *type != *dtype_)
     throw InvalidArgument(text("access to ", *this, " as ", *type, ": view(layout, dtype) changes a view's type"));
+}
+
+void StridedMemoryView::check_access(std::size_t size, std::size_t alignment, std::optional<DataType> type,
+                                     bool is_const) const {
+  if (!is_host_accessible())
+    throw InvalidArgument(text("access to ", *this, ": the host can't; copy it to a view of host memory"));
+  check_type(type, is_const);
   if (static_cast<std::int64_t>(size) != layout_.itemsize())
     throw InvalidArgument(text("access to ", *this, " as elements of ", size, " bytes"));
   if (this->size() > 0 && ptr() % alignment != 0)
