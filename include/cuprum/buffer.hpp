@@ -63,6 +63,9 @@ concept WritableRange = ContiguousRange<T> && requires(T& range) {
 /// by that stream, before.
 class CUPRUM_API Buffer {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Buffer() = default;
+
   /// Wraps `size` bytes at `pointer` that somebody else owns. They must stay valid as long as the buffer is used;
   /// `owner` is kept alive for that time.
   static Buffer from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner = nullptr);

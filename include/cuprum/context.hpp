@@ -36,6 +36,9 @@ struct ContextOptions {
 /// Threads may share it, except that close() must not run while another thread uses it.
 class CUPRUM_API Context {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Context() = default;
+
   CUctx_st* handle() const;
 
   /// Whether it has a part of the device only. Such contexts can't be made yet, so no.

@@ -47,6 +47,7 @@
 #include <cuprum/prepared_launch.hpp>
 #include <cuprum/program.hpp>
 #include <cuprum/program_cache.hpp>
+#include <cuprum/scoped_current.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
 #include <cuprum/strided_memory_view.hpp>

@@ -14,6 +14,7 @@
 #include <cuprum/event.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/stream.hpp>
+#include <cuprum/uuid.hpp>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -46,8 +47,8 @@ class CUPRUM_API Device {
 
   int device_id() const { return device_id_; }
   std::string name() const;
-  /// As 32 hexadecimal digits with dashes: "GPU-…" without the prefix.
-  std::string uuid() const;
+  /// Prints as "GPU-…" of NVIDIA's tools does, without the prefix.
+  Uuid uuid() const;
   /// As "0000:65:00.0".
   std::string pci_bus_id() const;
   ComputeCapability compute_capability() const;

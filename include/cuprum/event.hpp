@@ -30,6 +30,9 @@ struct EventOptions {
 /// Stream::record.
 class CUPRUM_API Event {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Event() = default;
+
   /// Wraps an event that somebody else owns and keeps alive. The driver doesn't tell its context and options, so it is
   /// taken for one of the current context with timing.
   static Event from_handle(CUevent_st* handle);
@@ -62,6 +65,16 @@ class CUPRUM_API Event {
   /// Milliseconds from `start` to `end`. Both must be open, timing-enabled, recorded and done, and of one context: else
   /// InvalidArgument says which of them is not fit, and why.
   friend CUPRUM_API float operator-(const Event& end, const Event& start);
+
+  /// The same as a std::chrono duration, of any unit; one that counts in whole numbers is cut off as
+  /// std::chrono::duration_cast does: end.since<std::chrono::microseconds>(start).
+  template <typename Duration>
+  Duration since(const Event& start) const {
+    using Unit = typename Duration::period;
+    const double milliseconds = static_cast<double>(*this - start);
+    return Duration(
+        static_cast<typename Duration::rep>(milliseconds * (static_cast<double>(Unit::den) / Unit::num / 1000)));
+  }
 
   /// Whether both stand for the same CUDA event; closed ones stand for none.
   friend CUPRUM_API bool operator==(const Event& a, const Event& b) noexcept;

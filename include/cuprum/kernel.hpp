@@ -79,13 +79,16 @@ struct ParameterInfo {
 /// ObjectCode::get_kernel; started by launch().
 class CUPRUM_API Kernel {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Kernel() = default;
+
   /// Wraps a kernel of a library that somebody else keeps loaded; `owner` is kept alive as long as the kernel.
   static Kernel from_handle(CUkern_st* handle, std::shared_ptr<void> owner = nullptr);
   /// Wraps a kernel of `code`, which it keeps loaded. Throws InvalidArgument when the kernel is of another library.
   static Kernel from_handle(CUkern_st* handle, const ObjectCode& code);
 
-  KernelAttributes attributes(Device device = Device()) const { return {resource_, device}; }
-  KernelOccupancy occupancy(Device device = Device()) const { return {resource_, device}; }
+  KernelAttributes attributes(Device device = Device()) const { return {resource(), device}; }
+  KernelOccupancy occupancy(Device device = Device()) const { return {resource(), device}; }
 
   /// Throws NotSupported with drivers older than CUDA 12.4, which don't tell.
   std::size_t num_arguments() const { return arguments_info().size(); }
@@ -101,12 +104,14 @@ class CUPRUM_API Kernel {
 
   /// The symbol in the object code.
   const std::string& name() const;
+  /// Null for an empty handle.
   CUkern_st* handle() const;
 
   friend bool operator==(const Kernel& a, const Kernel& b) { return a.handle() == b.handle(); }
 
  private:
   friend struct detail::Access;
+  const std::shared_ptr<detail::KernelResource>& resource() const;
   explicit Kernel(std::shared_ptr<detail::KernelResource> resource) : resource_(std::move(resource)) {}
   std::shared_ptr<detail::KernelResource> resource_;
 };

@@ -56,6 +56,9 @@ struct LinkerOptions {
 /// Object code on its way into one piece; a cheap handle whose copies share it. One thread at a time may use it.
 class CUPRUM_API Linker {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Linker() = default;
+
   /// Hands the codes to the linker. They may be of any type, and may be closed or go away afterwards. Throws
   /// InvalidArgument when there are none and for options or inputs that the linker can't take; LinkError with its log
   /// when it doesn't accept one of them, for the driver's linker DriverError when it gives no reason.

@@ -44,6 +44,9 @@ struct ObjectCodeOptions {
 /// the first call that needs it, and then holds for every device and context.
 class CUPRUM_API ObjectCode {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  ObjectCode() = default;
+
   /// Copies code that is in memory; nothing is loaded yet. Throws InvalidArgument when it is empty, cut off or of
   /// another kind than the function's, which the message names. The structure by which a program that nvcc linked
   /// points to its fatbin is none: pass what it points to.

@@ -138,6 +138,9 @@ struct CompileOptions {
 /// Source and options; a cheap handle whose copies share them. Threads may compile one program at the same time.
 class CUPRUM_API Program {
  public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Program() = default;
+
   /// CUDA C++. Throws InvalidArgument when there is no source at all.
   explicit Program(std::string_view source, ProgramOptions options = {});
   /// PTX and NVVM IR, too.

@@ -4,9 +4,10 @@
 
 #include "core/base/context.hpp"
 #include "core/base/device_facts.hpp"
+#include "core/base/device_uuid.hpp"
 #include "core/memory/default_memory.hpp"
-#include "core/stream/host_calls.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/host_calls.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -55,20 +56,7 @@ int Device::count() { return core::device_count(); }
 
 std::string Device::name() const { return core::device_facts(device_id_).name; }
 
-std::string Device::uuid() const {
-  CUuuid uuid{};
-  driver::call<&Api::cuDeviceGetUuid>(Doing{[&] { return text("reading the UUID of device ", device_id_); }}, &uuid,
-                                      device_id_);
-  constexpr const char* digits = "0123456789abcdef";
-  std::string written;
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) written += '-';
-    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
-    written += digits[byte >> 4];
-    written += digits[byte & 15];
-  }
-  return written;
-}
+Uuid Device::uuid() const { return core::device_uuid(device_id_); }
 
 std::string Device::pci_bus_id() const {
   char id[32] = {};

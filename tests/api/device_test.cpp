@@ -21,7 +21,7 @@ TEST_F(DeviceTest, AllHasAsManyAsCount) {
 
 TEST_F(DeviceTest, SaysWhatItIs) {
   EXPECT_NE(device.name(), "");
-  EXPECT_THAT(device.uuid(), MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+  EXPECT_THAT(device.uuid().to_string(), MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
   EXPECT_THAT(device.pci_bus_id(), MatchesRegex("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]"));
   EXPECT_GE(device.compute_capability(), (ComputeCapability{5, 0}));
   EXPECT_EQ(device.arch(),

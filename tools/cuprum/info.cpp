@@ -44,7 +44,7 @@ using P = const Device&;
 constexpr Row rows[] = {
     {"Identity", nullptr},
     {"compute capability", capability},
-    {"UUID", [](P d) { return d.uuid(); }},
+    {"UUID", [](P d) { return d.uuid().to_string(); }},
     {"PCI bus", [](P d) { return d.pci_bus_id(); }},
     {"compute mode", [](P d) { return compute_mode(d.properties().compute_mode()); }},
     {"Memory", nullptr},
@@ -106,7 +106,7 @@ void print_all_attributes(const DeviceProperties& properties, const Style& style
 }
 
 void print_state(const Device& device, const Style& style) {
-  const DeviceState state = device_state(device.uuid());
+  const DeviceState state = device_state(device.uuid().to_string());
   if (!state.readings.empty()) std::cout << "  " << style.bold("At this moment (NVML)") << '\n';
   for (const StateRow& row : state.readings) print_row(row.label, row.value);
   if (!state.processes.empty()) std::cout << "  " << style.bold("Processes") << '\n';
@@ -147,7 +147,7 @@ Json describe(const Device& device, const std::vector<Device>& all) {
   const DeviceProperties properties = device.properties();
   Json json = {{"id", device.device_id()},
                {"name", device.name()},
-               {"uuid", device.uuid()},
+               {"uuid", device.uuid().to_string()},
                {"pci_bus_id", device.pci_bus_id()},
                {"compute_capability", capability(device)},
                {"architecture", "sm_" + device.arch()},
@@ -158,7 +158,7 @@ Json describe(const Device& device, const std::vector<Device>& all) {
   for (const Device& peer : all) {
     if (peer != device && device.can_access_peer(peer)) json["accesses"].push_back(peer.device_id());
   }
-  const DeviceState state = device_state(device.uuid());
+  const DeviceState state = device_state(device.uuid().to_string());
   json["state"] = Json::object();
   for (const StateRow& row : state.readings) json["state"][row.key] = row.number;
   json["processes"] = Json::array();

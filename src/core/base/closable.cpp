@@ -4,8 +4,10 @@
 
 namespace cuprum::detail {
 
-void Access::refuse_closed(const char* what) {
-  throw InvalidArgument(support::text("this ", what, " is closed: close() was called on it or on a copy"));
+void Access::refuse(const char* what, bool is_closed) {
+  if (is_closed)
+    throw InvalidArgument(support::text("this ", what, " is closed: close() was called on it or on a copy"));
+  throw InvalidArgument(support::text("this ", what, " is empty: nothing was assigned to it, or it was moved from"));
 }
 
 }  // namespace cuprum::detail

@@ -36,11 +36,11 @@ template <>
 struct Closable<EventResource>;
 
 struct Access {
-  /// The resource behind a handle. Throws InvalidArgument when it is closed (or the handle was moved from).
+  /// The resource behind a handle. Throws InvalidArgument when it is closed, and when the handle is empty.
   template <typename Handle>
   static auto& resource(const Handle& handle) {
     if (!handle.shared_ || !handle.shared_->resource) [[unlikely]]
-      refuse_closed(title(handle));
+      refuse(title(handle), handle.shared_ != nullptr);
     return handle.shared_->resource;
   }
 
@@ -72,8 +72,16 @@ struct Access {
   }
 
   // Kernels and object code have no close(): their handles hold the resource itself.
-  static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) { return kernel.resource_; }
-  static const std::shared_ptr<ObjectCodeResource>& resource(const ObjectCode& code) { return code.resource_; }
+  static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) {
+    if (!kernel.resource_) [[unlikely]]
+      refuse("kernel", false);
+    return kernel.resource_;
+  }
+  static const std::shared_ptr<ObjectCodeResource>& resource(const ObjectCode& code) {
+    if (!code.resource_) [[unlikely]]
+      refuse("object code", false);
+    return code.resource_;
+  }
   static Kernel make_kernel(std::shared_ptr<KernelResource> resource) { return Kernel(std::move(resource)); }
   static ObjectCode make_code(std::shared_ptr<ObjectCodeResource> resource) { return ObjectCode(std::move(resource)); }
 
@@ -88,7 +96,7 @@ struct Access {
   static const char* title(const Program&) { return "program"; }
   static const char* title(const Linker&) { return "linker"; }
   static const char* title(const IPCAllocationHandle&) { return "allocation handle"; }
-  [[noreturn]] static void refuse_closed(const char* what);
+  [[noreturn]] static void refuse(const char* what, bool is_closed);
 };
 
 }  // namespace cuprum::detail

@@ -163,32 +163,38 @@ Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
 }
 
 const std::vector<ParameterInfo>& Kernel::arguments_info() const {
-  if (!resource_->parameters) {
-    throw NotSupported(
-        text("the parameters of kernel ", resource_->name, " are told by drivers of CUDA 12.4 or newer"));
+  const KernelResource& resource = *Access::resource(*this);
+  if (!resource.parameters) {
+    throw NotSupported(text("the parameters of kernel ", resource.name, " are told by drivers of CUDA 12.4 or newer"));
   }
-  return *resource_->parameters;
+  return *resource.parameters;
 }
 
 std::optional<std::span<const ParameterInfo>> Kernel::known_arguments_info() const {
-  if (!resource_->parameters) return std::nullopt;
-  return *resource_->parameters;
+  const KernelResource& resource = *Access::resource(*this);
+  if (!resource.parameters) return std::nullopt;
+  return *resource.parameters;
 }
 
 // Before CUDA 12.4 asking for the function loads it.
 void Kernel::load(const Device& device) const {
-  const ResolvedKernel& kernel = resource_->in(core::context_for(device.device_id()));
+  KernelResource& resource = *Access::resource(*this);
+  const ResolvedKernel& kernel = resource.in(core::context_for(device.device_id()));
   if (!driver::api().cuFuncLoad.function) return;
   ContextGuard guard(kernel.context);
   driver::call<&Api::cuFuncLoad>(
-      Doing{[&] { return text("loading kernel ", resource_->name, " on device ", device.device_id()); }},
+      Doing{[&] { return text("loading kernel ", resource.name, " on device ", device.device_id()); }},
       kernel.function);
 }
 
-const std::string& Kernel::name() const { return resource_->name; }
+const std::shared_ptr<KernelResource>& Kernel::resource() const { return Access::resource(*this); }
 
-CUkern_st* Kernel::handle() const { return resource_->handle; }
+const std::string& Kernel::name() const { return resource()->name; }
 
-std::ostream& operator<<(std::ostream& out, const Kernel& kernel) { return out << "kernel " << kernel.name(); }
+CUkern_st* Kernel::handle() const { return resource_ ? resource_->handle : nullptr; }
+
+std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
+  return kernel.handle() ? out << "kernel " << kernel.name() : out << "an empty kernel";
+}
 
 }  // namespace cuprum

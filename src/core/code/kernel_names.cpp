@@ -43,6 +43,14 @@ std::string listed(const std::vector<std::string>& names) {
   return support::join(shown);
 }
 
+/// What somebody needs to hear who asks for a kernel that is a template, or has none because all are.
+std::string advice_on_templates(std::string_view name) {
+  const bool is_instance = name.find('<') != std::string_view::npos;
+  return text("; ", is_instance ? "a template is instantiated" : "templates are instantiated",
+              " only where the compilation is told to: compile(target, {.name_expressions = {\"",
+              is_instance ? std::string(name) : text(name, "<float>"), "\"}})");
+}
+
 std::string advice(std::string_view name, const std::vector<std::string>& names) {
   std::string mangled;
   for (const std::string& each : names) {
@@ -52,7 +60,9 @@ std::string advice(std::string_view name, const std::vector<std::string>& names)
     if (meaning.substr(0, meaning.find('(')) == name) return text("; '", each, "' is its symbol", mangled);
   }
   const std::string nearest = support::nearest_name(name, names);
-  return nearest.empty() ? mangled : text("; did you mean '", nearest, "'?");
+  const std::string correction = nearest.empty() ? "" : text("; did you mean '", nearest, "'?");
+  if (name.find('<') != std::string_view::npos) return correction + advice_on_templates(name);
+  return nearest.empty() ? mangled : correction;
 }
 
 }  // namespace
@@ -78,7 +88,8 @@ void refuse_unknown_kernel(std::string_view name, CUlibrary library, const detai
   std::string known;
   try {
     const std::vector<std::string> names = kernel_names(library, code);
-    known = names.empty() ? "it has none" : text("it has ", listed(names), advice(name, names));
+    known = names.empty() ? text("it has none", advice_on_templates(name))
+                          : text("it has ", listed(names), advice(name, names));
   } catch (const Error&) {
     known = "this driver is too old to list those it has";
   }

@@ -105,7 +105,7 @@ ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions opti
 }
 
 void ObjectCode::save(const std::string& path) const {
-  const Code& code = resource_->code;
+  const Code& code = Access::resource(*this)->code;
   if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
   const std::string fatbin = code.type == Target::cubin ? core::portable_fatbin(code) : std::string();
   support::write_file(path, fatbin.empty() ? code.bytes : fatbin);
