@@ -1,4 +1,6 @@
 // Statements that read and write memory of the thread's own, or read memory that nobody writes.
+#include <algorithm>
+
 #include "fuzz/ptx/generator/statements.hpp"
 
 namespace ptx_fuzz {
@@ -46,7 +48,7 @@ void add_access(Draft& draft) {
   const unsigned size = bytes_of(type);
   const unsigned width = size == 1 ? random.pick({16u, 32u, 64u}) : size == 2 ? random.pick({16u, 32u}) : 8 * size;
   const unsigned count =
-      size >= 4 && piece.bytes >= 4 * size && random.chance(15) ? random.pick({2u, 2u, 16u / size}) : 1;
+      piece.bytes >= 4 * size && random.chance(15) ? random.pick({2u, 2u, std::min(4u, 16u / size)}) : 1;
   Instruction access{
       .op = piece.writable && random.chance(50) ? Op::store : Op::load, .type = type, .space = piece.space};
   access.sources = {Operand::reg(choose_place(draft, piece, count * size, access.offset))};

@@ -31,7 +31,7 @@ void add_to_integer(Draft& draft, Type type) {
   draft.emit({.op = Op::cvt,
               .type = to,
               .from = type,
-              .variant = Variant::rzi,
+              .variant = draft.random.pick({Variant::rzi, Variant::rni, Variant::rmi, Variant::rpi}),
               .results = {draft.register_of(bits_of(to))},
               .sources = {Operand::reg(safe)}});
 }
@@ -48,6 +48,20 @@ void add_resized(Draft& draft, Type type) {
               .sources = {Operand::reg(draft.register_of(bits_of(from)))}});
 }
 
+void add_comparison(Draft& draft, Type type) {
+  Instruction compare{.op = Op::setp, .type = type};
+  compare.variant = draft.random.pick({Variant::eq, Variant::ne, Variant::lt, Variant::le, Variant::gt, Variant::ge,
+                                       Variant::equ, Variant::neu, Variant::ltu, Variant::leu, Variant::gtu,
+                                       Variant::geu, Variant::num, Variant::nan});
+  compare.results = {draft.register_of(1)};
+  compare.sources = {number(draft, type), number(draft, type)};
+  if (draft.random.chance(30)) {
+    compare.combine = draft.random.pick({Variant::bit_and, Variant::bit_or, Variant::bit_xor});
+    compare.sources.push_back(Operand::reg(draft.register_of(1)));
+  }
+  draft.emit(std::move(compare));
+}
+
 // Two small integers, or any bits.
 Operand packed_number(Draft& draft, Type type) {
   if (draft.random.chance(30)) return Operand::reg(draft.register_of(32));
@@ -58,7 +72,16 @@ Op choose_operation(Random& random) {
   return random.pick({Op::add, Op::sub, Op::mul_lo, Op::fma, Op::min, Op::max, Op::neg, Op::abs});
 }
 
-std::size_t operands_of(Op op) { return op == Op::neg || op == Op::abs ? 1 : op == Op::fma ? 3 : 2; }
+std::size_t operands_of(Op op) {
+  switch (op) {
+    case Op::neg:
+    case Op::abs:
+    case Op::sqrt:
+    case Op::rcp: return 1;
+    case Op::fma: return 3;
+    default: return 2;
+  }
+}
 
 // Of two zeros, either may be the smaller one.
 void settle_zero(Draft& draft, Op op, Type type, int result) {
@@ -74,7 +97,9 @@ void add_float(Draft& draft) {
   const Type type = random.pick({Type::f16, Type::f32, Type::f32, Type::f64, Type::bf16});
   if (type != Type::bf16 && random.chance(15)) return add_to_integer(draft, type);
   if (random.chance(10)) return add_resized(draft, type);
-  const Op op = choose_operation(random);
+  if (random.chance(12)) return add_comparison(draft, type);
+  Op op = choose_operation(random);
+  if (bits_of(type) >= 32 && random.chance(15)) op = random.pick({Op::div, Op::sqrt, Op::rcp});
   std::vector<Operand> sources;
   while (sources.size() < operands_of(op)) sources.push_back(number(draft, type));
   const int result = draft.register_of(bits_of(type));

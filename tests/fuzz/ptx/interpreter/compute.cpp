@@ -158,12 +158,20 @@ bool compare(Variant variant, T a, T b) {
   }
 }
 
+// Of a comparison that is also true where a number is missing.
+Variant ordered_form(Variant variant) {
+  constexpr int kDistance = static_cast<int>(Variant::equ) - static_cast<int>(Variant::eq);
+  return static_cast<Variant>(static_cast<int>(variant) - kDistance);
+}
+
 bool compare_values(const Instruction& instruction, const std::uint64_t* sources) {
   if (is_float(instruction.type)) {
     const double a = to_double(sources[0], instruction.type), b = to_double(sources[1], instruction.type);
     const bool unordered = std::isnan(a) || std::isnan(b);
     if (instruction.variant == Variant::nan) return unordered;
-    return !unordered && compare(instruction.variant, a, b);
+    if (instruction.variant == Variant::num) return !unordered;
+    if (instruction.variant < Variant::equ) return !unordered && compare(instruction.variant, a, b);
+    return unordered || compare(ordered_form(instruction.variant), a, b);
   }
   return compare(instruction.variant, as_number(sources[0], instruction.type), as_number(sources[1], instruction.type));
 }

@@ -76,6 +76,9 @@ T compute_as(Op op, T a, T b, T c) {
     case Op::sub: return a - b;
     case Op::mul_lo: return a * b;
     case Op::fma: return std::fma(a, b, c);
+    case Op::div: return a / b;
+    case Op::sqrt: return std::sqrt(a);
+    case Op::rcp: return 1 / a;
     case Op::min: return smaller(a, b);
     case Op::max: return -smaller(-a, -b);
     default: throw std::logic_error("an instruction that computes no floating-point number");
@@ -95,9 +98,7 @@ bool compute_bits(const Instruction& instruction, const std::uint64_t* s, std::u
 }
 
 template <typename T>
-std::uint64_t to_integer(double value) {
-  if (std::isnan(value)) throw Undefined("converts a NaN to an integer");
-  const double whole = std::trunc(value);
+std::uint64_t to_integer(double whole) {
   if (whole < static_cast<double>(std::numeric_limits<T>::min()))
     return static_cast<std::uint64_t>(std::numeric_limits<T>::min());
   if (whole >= std::ldexp(1.0, std::numeric_limits<T>::digits))
@@ -105,12 +106,24 @@ std::uint64_t to_integer(double value) {
   return static_cast<std::uint64_t>(static_cast<T>(whole));
 }
 
-std::uint64_t round_to_integer(double value, Type type) {
+double round_by(double value, Variant how) {
+  switch (how) {
+    case Variant::rzi: return std::trunc(value);
+    case Variant::rni: return std::nearbyint(value);
+    case Variant::rmi: return std::floor(value);
+    case Variant::rpi: return std::ceil(value);
+    default: throw std::logic_error("a conversion that rounds in another way");
+  }
+}
+
+std::uint64_t round_to_integer(double value, Variant how, Type type) {
+  if (std::isnan(value)) throw Undefined("converts a NaN to an integer");
+  const double whole = round_by(value, how);
   switch (type) {
-    case Type::u32: return to_integer<std::uint32_t>(value);
-    case Type::s32: return to_integer<std::int32_t>(value);
-    case Type::u64: return to_integer<std::uint64_t>(value);
-    case Type::s64: return to_integer<std::int64_t>(value);
+    case Type::u32: return to_integer<std::uint32_t>(whole);
+    case Type::s32: return to_integer<std::int32_t>(whole);
+    case Type::u64: return to_integer<std::uint64_t>(whole);
+    case Type::s64: return to_integer<std::int64_t>(whole);
     default: throw std::logic_error("a conversion to another integer");
   }
 }
@@ -129,7 +142,7 @@ std::uint64_t convert(const Instruction& instruction, std::uint64_t source) {
     return is_signed(instruction.from) ? from_integer(sign_extend(source, bits), instruction.type)
                                        : from_integer(truncate(source, bits), instruction.type);
   const double value = to_double(source, instruction.from);
-  if (!is_float(instruction.type)) return round_to_integer(value, instruction.type);
+  if (!is_float(instruction.type)) return round_to_integer(value, instruction.variant, instruction.type);
   if (instruction.type == Type::f64) return std::bit_cast<std::uint64_t>(value);
   if (bits_of(instruction.type) == 16) return to_half(value, instruction.type);
   return std::bit_cast<std::uint32_t>(static_cast<float>(value));

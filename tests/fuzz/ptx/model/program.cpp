@@ -48,6 +48,9 @@ bool may_give_nan(const Instruction& instruction) {
     case Op::sub:
     case Op::mul_lo:
     case Op::fma:
+    case Op::div:
+    case Op::sqrt:
+    case Op::rcp:
     case Op::min:
     case Op::max:
     case Op::neg:

@@ -220,7 +220,8 @@ class FunctionWriter {
 
   std::string text(const Instruction& i) const {
     // Without .rn, ptxas may make one instruction of a multiplication and an addition.
-    const bool rounds = is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::mul_lo);
+    const bool rounds =
+        is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::mul_lo || i.op == Op::div);
     const std::string name = spelling(i.op), type = std::string(rounds ? ".rn." : ".") + name_of(i.type);
     const std::string variant = i.variant == Variant::none ? "" : std::string(".") + name_of(i.variant);
     const std::string space = i.space == Space::generic ? "" : std::string(".") + name_of(i.space);
