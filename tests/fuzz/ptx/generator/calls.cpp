@@ -61,7 +61,7 @@ void add_function(Program& program, Plan& plan, Random& random) {
   draft.context.depth = 1;
   if (draft.context.together == Together::warp) draft.context.mask = Operand::reg(mask);
   add_prologue(draft, {a, b}, c);
-  draft.budget = random.between(1, 10);
+  draft.budget = random.between(1, 8);
   const bool waits = draft.context.together != Together::nobody || plan.features.exits;
   const bool recursive = random.chance(20) && (plan.features.recursion || !waits);
   const bool before = random.chance(50);

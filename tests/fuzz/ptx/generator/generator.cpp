@@ -51,11 +51,13 @@ constexpr Statement kStatements[] = {
     {add_call, 8, [](const Draft& d) { return !d.plan.callees.empty(); }},
 };
 
+// For rows that are no multiple of a gang's width there is a second gang to compile, which runs their ends.
 Extent choose_block(Random& random) {
-  constexpr Extent kBlocks[] = {{1, 1, 1},  {5, 1, 1},   {31, 1, 1}, {32, 1, 1}, {33, 1, 1}, {37, 1, 1}, {64, 1, 1},
-                                {64, 1, 1}, {100, 1, 1}, {5, 7, 1},  {3, 3, 3},  {32, 2, 1}, {16, 4, 1}, {8, 3, 2},
-                                {96, 1, 1}, {32, 1, 1},  {48, 1, 1}, {7, 9, 1},  {4, 4, 4},  {128, 1, 1}};
-  return random.pick(kBlocks);
+  constexpr Extent kWholeWarps[] = {{32, 1, 1}, {64, 1, 1}, {96, 1, 1}, {128, 1, 1},
+                                    {32, 2, 1}, {64, 2, 1}, {32, 1, 3}};
+  constexpr Extent kOthers[] = {{1, 1, 1}, {5, 1, 1}, {31, 1, 1}, {33, 1, 1}, {37, 1, 1}, {48, 1, 1}, {100, 1, 1},
+                                {5, 7, 1}, {7, 9, 1}, {16, 4, 1}, {3, 3, 3},  {8, 3, 2},  {4, 4, 4}};
+  return random.chance(55) ? random.pick(kWholeWarps) : random.pick(kOthers);
 }
 
 // Each program has some of the features: what never meets all the others at once is found, too.
@@ -71,7 +73,7 @@ Features choose_features(Random& random, const Features& allowed) {
   chosen.warps = some(allowed.warps, 40);
   chosen.pieces = some(allowed.pieces, 40);
   chosen.exits = some(allowed.exits, 25);
-  chosen.calls = some(allowed.calls, 20);
+  chosen.calls = some(allowed.calls, 16);
   chosen.signals = some(allowed.signals, 50);
   chosen.recursion = some(allowed.recursion, 50);
   return chosen;
@@ -79,8 +81,8 @@ Features choose_features(Random& random, const Features& allowed) {
 
 // Most are small, so that many are tried; some are as large as anything that takes a large program.
 int choose_size(Random& random) {
-  if (random.chance(78)) return random.between(1, 8);
-  return random.chance(78) ? random.between(8, 20) : random.between(20, 60);
+  if (random.chance(82)) return random.between(1, 6);
+  return random.chance(80) ? random.between(7, 18) : random.between(18, 50);
 }
 
 void lay_out(Program& program, Plan& plan, Random& random) {
