@@ -100,6 +100,16 @@ void choose_bit_fields_by_logic(llvm::Module& code, const llvm::TargetMachine& t
     }
 }
 
+void settle_undefined(llvm::Module& code) {
+  for (llvm::Function& function : code)
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* freeze = llvm::dyn_cast<llvm::FreezeInst>(&instruction);
+      if (!freeze || !llvm::isa<llvm::UndefValue>(freeze->getOperand(0))) continue;
+      freeze->replaceAllUsesWith(llvm::Constant::getNullValue(freeze->getType()));
+      freeze->eraseFromParent();
+    }
+}
+
 void probe_stacks(llvm::Module& code) {
   for (llvm::Function& function : code)
     if (!function.isDeclaration()) function.addFnAttr("probe-stack", "inline-asm");

@@ -26,6 +26,9 @@ void settle_masks(llvm::Module&, const llvm::TargetMachine&);
 // condition), chooses by logic: for AVX-512 LLVM 19.1 makes one masked vpternlog of it and mixes up the operands.
 void choose_bit_fields_by_logic(llvm::Module&, const llvm::TargetMachine&);
 
+// A frozen value that is undefined becomes zero: LLVM 19.1 gives each of its uses another register's bits.
+void settle_undefined(llvm::Module&);
+
 // Large frames touch each of their pages in order, so that none steps over the guard page below the stack.
 void probe_stacks(llvm::Module&);
 

@@ -78,6 +78,11 @@ constexpr std::array kThreadPasses = {
          [](Compilation& c) { simt::optimise_thread(*c.thread, *c.target); }},
     Pass{"thread-functions", "recursive functions get the thread that they run for as a parameter",
          [](Compilation& c) { simt::add_thread_parameters(*c.thread); }},
+    Pass{"make-reducible", "a loop has one entry",
+         [](Compilation& c) {
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) simt::make_reducible(function, *c.target);
+         }},
     Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
          [](Compilation& c) {
            for (llvm::Function& function : *c.code)
@@ -117,6 +122,8 @@ constexpr std::array kGangPasses = {
          [](Compilation& c) { flush_float_atomics(*c.code); }},
     Pass{"choose-bit-fields", "no choice that the code generator mixes up",
          [](Compilation& c) { choose_bit_fields_by_logic(*c.code, *c.target); }},
+    Pass{"settle-undefined", "what is undefined is the same at each of its uses",
+         [](Compilation& c) { settle_undefined(*c.code); }},
     Pass{"settle-masks", "masks are combined as masks alone", [](Compilation& c) { settle_masks(*c.code, *c.target); }},
     Pass{"probe-stacks", "large frames touch their pages in order, and so the guard below the stack",
          [](Compilation& c) {

@@ -205,12 +205,33 @@ void optimise_thread(Function& kernel, TargetMachine& target) {
   PassRunner(target).run(passes, kernel);
 }
 
+// LLVM 19's FixIrreducible moves phis away from under the branches whose condition they are, and crashes. So conditions
+// are something else for as long as it runs.
+void make_reducible(Function& kernel, TargetMachine& target) {
+  FunctionPassManager switches;
+  switches.addPass(LowerSwitchPass());
+  PassRunner(target).run(switches, kernel);
+  SmallVector<FreezeInst*, 8> held;
+  for (BasicBlock& block : kernel) {
+    auto* branch = dyn_cast<BranchInst>(block.getTerminator());
+    if (!branch || !branch->isConditional() || !isa<PHINode>(branch->getCondition())) continue;
+    held.push_back(new FreezeInst(branch->getCondition(), "condition", branch->getIterator()));
+    branch->setCondition(held.back());
+  }
+  FunctionPassManager passes;
+  passes.addPass(FixIrreduciblePass());
+  PassRunner(target).run(passes, kernel);
+  for (FreezeInst* condition : held) {
+    condition->replaceAllUsesWith(condition->getOperand(0));
+    condition->eraseFromParent();
+  }
+}
+
 void simplify_control_flow(Function& kernel, TargetMachine& target) {
   expand_overflow_intrinsics(kernel);
   take_pairs_apart(kernel);
+  make_reducible(kernel, target);
   FunctionPassManager passes;
-  passes.addPass(LowerSwitchPass());
-  passes.addPass(FixIrreduciblePass());
   passes.addPass(SimplifyCFGPass());
   PassRunner(target).run(passes, kernel);
   // SimplifyCFG may have made switches out of chains of comparisons again, and several ends.

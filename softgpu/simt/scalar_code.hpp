@@ -16,6 +16,9 @@ void replace_exits(llvm::Function& kernel);
 // LLVM's scalar optimisations, where the code is still small.
 void optimise_thread(llvm::Function& kernel, llvm::TargetMachine&);
 
+// No switches, no irreducible control flow.
+void make_reducible(llvm::Function&, llvm::TargetMachine&);
+
 // No switches, no irreducible control flow, no pairs that are passed on, one block that returns and does nothing else.
 void simplify_control_flow(llvm::Function& kernel, llvm::TargetMachine&);
 

@@ -42,12 +42,25 @@ bool is_undone(const AtomicRMWInst& rmw, const Loop& loop) {
   });
 }
 
+bool adds(const AtomicRMWInst& rmw) {
+  switch (rmw.getOperation()) {
+    case AtomicRMWInst::Add:
+    case AtomicRMWInst::Sub:
+    case AtomicRMWInst::FAdd:
+    case AtomicRMWInst::FSub:
+    case AtomicRMWInst::UIncWrap:
+    case AtomicRMWInst::UDecWrap: return true;
+    default: return false;
+  }
+}
+
 // Repeating it does not bring its thread any further.
 bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop) {
   const bool is_fixed = loop.isLoopInvariant(rmw.getValOperand()) || loop.isLoopInvariant(rmw.getPointerOperand());
   switch (rmw.getOperation()) {
     case AtomicRMWInst::Or:
     case AtomicRMWInst::And:
+    case AtomicRMWInst::Xor:
     case AtomicRMWInst::Nand: return true;
     case AtomicRMWInst::Xchg:  // of another value elsewhere each time: things change places, as in a hash table
     case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
@@ -56,7 +69,7 @@ bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop) {
     case AtomicRMWInst::UMin:
     case AtomicRMWInst::FMax:
     case AtomicRMWInst::FMin: return is_fixed;
-    default: return is_zero(*rmw.getValOperand()) || is_undone(rmw, loop);  // it counts
+    default: return is_zero(*rmw.getValOperand()) || is_undone(rmw, loop);  // it may count: counts_to_an_end()
   }
 }
 
@@ -183,6 +196,25 @@ void for_each_deciding_branch(const PHINode& phi, const Loop& loop, const Domina
       visit(block->getTerminator());
 }
 
+// A thread that counts gets to the end if all that looks at the count asks whether it is beyond something.
+bool counts_to_an_end(const AtomicRMWInst& rmw, const SmallPtrSetImpl<const Instruction*>& deciding) {
+  SmallPtrSet<const Value*, 8> seen;
+  SmallVector<const Value*, 8> work{&rmw};
+  while (!work.empty()) {
+    const Value* count = work.pop_back_val();
+    if (!seen.insert(count).second) continue;
+    for (const User* user : count->users()) {
+      const auto* instruction = cast<Instruction>(user);
+      if (!deciding.contains(instruction)) continue;
+      if (isa<PHINode, CastInst, FreezeInst>(instruction) || instruction->getOpcode() == Instruction::Add)
+        work.push_back(instruction);
+      else if (const auto* compare = dyn_cast<CmpInst>(instruction); !compare || compare->isEquality())
+        return false;
+    }
+  }
+  return true;
+}
+
 bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   SmallVector<BasicBlock*, 4> exiting;
   loop.getExitingBlocks(exiting);
@@ -200,7 +232,10 @@ bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
     if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
     if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_store_seen(*load, loop, dominators, follow);
   }
-  return false;
+  return any_of(seen, [&](const Instruction* instruction) {
+    const auto* rmw = dyn_cast<AtomicRMWInst>(instruction);
+    return rmw && adds(*rmw) && !counts_to_an_end(*rmw, seen);
+  });
 }
 
 }  // namespace

@@ -109,6 +109,12 @@ KERNEL(by_relative_pointers)(int* out, int64_t distance) {
   *(int*)((uint64_t)&first_variable[t] + distance) = 5 * t;
   out[t] = second_variable[t];
 }
+KERNEL(by_short_relative_pointers)(int* out, int distance) {
+  int t = threadIdx.x;
+  second_variable[t] = t;
+  *(int*)((uint64_t)&first_variable[t] + distance) = 5 * t;
+  out[t] = second_variable[t];
+}
 KERNEL(between_local_arrays)(int* out) {
   volatile int keep[2] = {0, 1};
   int near[16], far[16];
@@ -142,6 +148,8 @@ class Memory : public KernelsTest {
 TEST_F(Memory, RelativePointers) {
   const std::vector<std::int64_t> distance = run("distance_of_variables", {.block = 1}, zeros<std::int64_t>(1));
   EXPECT_SAME(run("by_relative_pointers", {.block = 64}, zeros<int>(64), distance[0]),
+              each<int>(64, [](int t) { return 5 * t; }));
+  EXPECT_SAME(run("by_short_relative_pointers", {.block = 64}, zeros<int>(64), static_cast<int>(distance[0])),
               each<int>(64, [](int t) { return 5 * t; }));
   EXPECT_SAME(run("between_local_arrays", {.block = 64}, zeros<int>(64)),
               each<int>(64, [](int t) { return 100 + t + t % 16; }));

@@ -115,6 +115,21 @@ __device__ int by_taking_back(int* f) {
 }
 WAIT_FOR_A_GIFT(wait_for_a_maximum, above(f + 1, 100), atomicMax(f + 1, 1000))
 WAIT_FOR_A_GIFT(wait_by_taking_back, by_taking_back(f + 1), atomicAdd(f + 1, 5))
+__device__ int odd(int* f) {
+  while ((atomicAdd(f, 2) & 1) == 0) {}
+  return 1;
+}
+__device__ int entered_in_the_middle(volatile int* f, int skip) {
+  int seen = 0;
+  if (skip) goto middle;
+again:
+  seen = f[1];
+middle:
+  if (seen + f[2] == 0) goto again;
+  return 1;
+}
+WAIT_FOR_A_GIFT(wait_until_odd, odd(f + 1), atomicAdd(f + 1, 1))
+WAIT_FOR_A_GIFT(wait_from_the_middle, entered_in_the_middle(f, f[9]), atomicAdd(f + 1, 1))
 WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
 
 // A flag in shared memory that a thread of the same warp sets.
@@ -425,7 +440,7 @@ TEST_P(Gifts, ThatAnotherWarpGives) {
 INSTANTIATE_TEST_SUITE_P(WaitedForInEveryWay, Gifts,
                          ::testing::Values("as_a_reader", "at_a_semaphore", "until_positive", "for_two_flags",
                                            "for_a_counted_flag", "for_a_place", "for_a_bit", "for_a_maximum",
-                                           "by_taking_back"));
+                                           "by_taking_back", "until_odd", "from_the_middle"));
 
 TEST_F(Spinning, AFlagThatAThreadOfTheSameWarpSets) {
   EXPECT_SAME(run("flag_in_the_warp", {.block = 64}, zeros<int>(64)),

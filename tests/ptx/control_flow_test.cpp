@@ -239,6 +239,51 @@ TEST_F(ControlFlow, EndsThreadsInsideRecursion) {
   EXPECT_EQ(result, each_thread(64, [](unsigned i) { return i % 8 < 3 ? i % 8 : 7u; }));
 }
 
+// A loop with three entries, out of which a flag is found that tells whether it was entered here.
+TEST_F(ControlFlow, EntersALoopAtThreePlaces) {
+  const auto result = run_threads(R"(
+  mul.lo.u32 %r0, %t, 7; mov.u32 %r1, 11; add.u32 %r2, %r0, %t; and.b32 %r2, %r2, 1; setp.ne.u32 %p0, %r2, 0;
+  cvt.u16.u32 %h0, %r0;
+  @%p0 bra SECOND;
+  setp.lt.u32 %p1, %r0, 39;
+  @%p1 bra THIRD;
+FIRST:
+  setp.ge.s16 %p2, %h0, %h0; sub.u32 %r1, %r1, 1; setp.gt.s32 %p3, %r1, 0; and.pred %p2, %p2, %p3;
+  @%p2 bra FIRST;
+SECOND:
+  setp.gt.s32 %p3, %r1, 0;
+  @%p3 bra FIRST;
+THIRD:
+  add.u32 %r2, %lane, %t; and.b32 %r2, %r2, 1; setp.ne.u32 %p4, %r2, 0; setp.gt.s32 %p5, %r1, 0;
+  and.pred %p4, %p4, %p5;
+  @%p4 bra FIRST;
+)" + store("%r1"),
+                                  64);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return (i * 8) % 2 == 0 && i * 7 < 39 ? 11u : 0u; }));
+}
+
+// Lanes that come round a second time keep what they put together the first time.
+TEST_F(ControlFlow, PutsHalvesTogetherInALoopWithTwoEntries) {
+  const auto result = run_threads(R"(
+  mad.lo.u32 %r0, %t, 2654435761, 4294967295; mul.lo.u32 %r1, %t, 40503; cvt.u16.u32 %h0, %r0; cvt.u16.u32 %h1, %r1;
+  setp.lt.s32 %p0, %r0, 0; mov.u32 %r2, 4;
+  @%p0 bra MIDDLE;
+AGAIN:
+  @%p0 bra BEHIND;
+MIDDLE:
+  mov.b32 %r3, {%h0, %h1};
+  @%p0 bra DONE;
+BEHIND:
+  sub.u32 %r2, %r2, 1; setp.gt.s32 %p1, %r2, 0;
+  @%p1 bra AGAIN;
+DONE:
+)" + store("%r3"),
+                                  128);
+  EXPECT_EQ(result, each_thread(128, [](unsigned i) {
+              return ((i * 2654435761u + 4294967295u) & 0xffff) | (i * 40503u & 0xffff) << 16;
+            }));
+}
+
 TEST_F(ControlFlow, DividesByZeroWithoutHarm) {
   const auto result = run_threads(
       "mov.u32 %r0, 0; div.u32 %r1, %t, %r0; rem.s32 %r2, %t, %r0; cvt.u64.u32 %d0, %t; mov.u64 %d1, 0; div.s64 %d2, "

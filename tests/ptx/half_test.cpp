@@ -197,6 +197,19 @@ TEST_F(HalfOnly, FlushesAndSaturates) {
 }
 
 // Whatever the block's shape, and with it the width that the code is compiled for.
+// An integer with few digits may be too large all the same; infinity times zero is no number.
+TEST_F(HalfOnly, LargeIntegersBecomeInfinite) {
+  for (const char* convert :
+       {"cvt.rn.f16.s32 %h0, %r0;", "cvt.rn.f32.s32 %f0, %r0; cvt.rn.f16.f32 %h0, %f0;", "cvt.rn.f16.u32 %h0, %r0;"}) {
+    const std::string text =
+        kernel_text(own_element() + "shl.b32 %r0, %t, 31; " + convert +
+                    "mov.b16 %h1, 0; mul.rn.f16 %h2, %h0, %h1; cvt.u32.u16 %r1, %h2;\n" + store("%r1"));
+    EXPECT_EQ(run_kernel(text, std::vector<std::uint32_t>(32), {.block_x = 32}),
+              each_thread(32, [](unsigned i) { return i % 2 == 1 ? 0x7fffu : 0u; }))
+        << convert;
+  }
+}
+
 class CanonicalNaN : public PtxTest, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(CanonicalNaN, IsWhatArithmeticGives) {

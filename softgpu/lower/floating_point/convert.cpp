@@ -139,6 +139,7 @@ void integer_to_float(FunctionLowering& f, const Instruction& i) {
   // To odd first, so that the second rounding is right.
   Value* value = integer_to_binary(f, integer, sign, type, is_short ? Rounding::odd : rounding_of(i));
   if (i.has(Modifier::sat)) value = saturate(ir, value);
+  if (to == Type::f16) value = near_half(ir, value);
   f.write(i.operands[0], to_format(f, value, to, rounding_of(i)), to);
 }
 

@@ -9,6 +9,7 @@
 
 #include "softgpu/lower/function/recover_pointers.hpp"
 #include "softgpu/lower/function/register_types.hpp"
+#include "softgpu/lower/values/float_formats.hpp"
 #include "softgpu/lower/values/flush.hpp"
 
 namespace softgpu::lower {
@@ -88,6 +89,7 @@ void FunctionLowering::finish() {
   llvm::AssumptionCache assumptions(target_);
   llvm::PromoteMemToReg(promotable, dominators, &assumptions);
   settle_flushes(target_);
+  keep_integers_near_half(target_);
   recover_pointers(target_);
 }
 

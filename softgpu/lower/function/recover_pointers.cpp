@@ -24,7 +24,8 @@ bool is_index(const llvm::Instruction& operation) {
   };
   switch (operation.getOpcode()) {
     case llvm::Instruction::ZExt:
-    case llvm::Instruction::SExt: return operation.getOperand(0)->getType()->getIntegerBitWidth() <= 32;
+    case llvm::Instruction::SExt: return operation.getOperand(0)->getType()->getIntegerBitWidth() <= 8;
+    case llvm::Instruction::Call: return llvm::cast<llvm::CallInst>(operation).arg_empty();  // %tid.x, say
     case llvm::Instruction::Mul: return is_constant(0) || is_constant(1);
     case llvm::Instruction::Shl: return is_constant(1);
     case llvm::Instruction::And: return is_small(operation.getOperand(0)) || is_small(operation.getOperand(1));
@@ -33,9 +34,9 @@ bool is_index(const llvm::Instruction& operation) {
   }
 }
 
-// Whether a distance is an index as programs write them: 32 bits made wider, or scaled, or counted. Any other number
-// may be the way from one variable to another, since an address is a number like any other in PTX; LLVM would not
-// believe that a pointer leads there.
+// Whether a distance is an index as programs write them: scaled, small, counted, or made of the thread's own. Any other
+// number may be the way from one variable to another, since an address is a number like any other in PTX; LLVM would
+// not believe that a pointer leads there.
 bool stays_inside(const Value* distance) {
   llvm::SmallPtrSet<const Value*, 16> seen;
   llvm::SmallVector<const Value*, 16> work{distance};
@@ -49,6 +50,8 @@ bool stays_inside(const Value* distance) {
       case llvm::Instruction::Add:
       case llvm::Instruction::Sub:
       case llvm::Instruction::Or:
+      case llvm::Instruction::ZExt:
+      case llvm::Instruction::SExt:
       case llvm::Instruction::Freeze:
       case llvm::Instruction::PHI: work.append(operation->value_op_begin(), operation->value_op_end()); break;
       case llvm::Instruction::Select: work.append(operation->value_op_begin() + 1, operation->value_op_end()); break;

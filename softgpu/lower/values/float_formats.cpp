@@ -1,5 +1,7 @@
 #include "softgpu/lower/values/float_formats.hpp"
 
+#include <llvm/IR/InstIterator.h>
+
 namespace softgpu::lower {
 
 using llvm::Value;
@@ -23,6 +25,24 @@ Value* narrow(Builder& ir, Value* value, Type element_type) {
   if (element_type == Type::f16) return ir.CreateFPTrunc(value, ir.getHalfTy());
   if (element_type == Type::bf16) return round_to_bfloat(ir, value, Rounding::nearest);
   return value;
+}
+
+Value* near_half(Builder& ir, Value* value) {
+  Value* limit = number(value, 0x1p17);
+  Value* opposite = number(value, -0x1p17);
+  Value* from_above = ir.CreateSelect(ir.CreateFCmpOGT(value, limit), limit, value);
+  return ir.CreateSelect(ir.CreateFCmpOLT(from_above, opposite), opposite, from_above);
+}
+
+void keep_integers_near_half(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* shorter = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
+    if (!shorter || !shorter->getType()->isHalfTy() ||
+        !llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(shorter->getOperand(0)))
+      continue;
+    Builder ir(shorter);
+    shorter->setOperand(0, near_half(ir, shorter->getOperand(0)));
+  }
 }
 
 Value* saturate(Builder& ir, Value* value) {

@@ -13,6 +13,12 @@ llvm::Value* widen(Builder&, llvm::Value* element, ptx::Type element_type);
 // A float (double for f64) rounded to nearest even to an element.
 llvm::Value* narrow(Builder&, llvm::Value*, ptx::Type element_type);
 
+// Clamped to what becomes infinite in f16 and not much more. LLVM 19 takes an integer that has few digits for one that
+// a half can hold, however large it is, unless the code says that this can't be.
+llvm::Value* near_half(Builder&, llvm::Value* value);
+// Says so where a float made of an integer becomes a half. Registers are values by then.
+void keep_integers_near_half(llvm::Function&);
+
 // Clamped to [0, 1], NaN to 0.
 llvm::Value* saturate(Builder&, llvm::Value* value);
 // Negative values to 0, NaN stays.

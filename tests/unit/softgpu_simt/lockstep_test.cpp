@@ -42,9 +42,10 @@ std::string low_lanes_spin(const std::string& behind) {
 }
 
 TEST(Lockstep, LanesThatAllSpinTogetherDoSoInStep) {
-  for (const char* read :
-       {"  %v = load volatile i32, ptr %a0\n", "  %v = load atomic i32, ptr %a0 acquire, align 4\n",
-        "  %v = atomicrmw or ptr %a0, i32 0 monotonic\n", "  fence seq_cst\n  %v = load i32, ptr %a0\n"}) {
+  for (const char* read : {"  %v = load volatile i32, ptr %a0\n", "  %v = load atomic i32, ptr %a0 acquire, align 4\n",
+                           "  %v = atomicrmw or ptr %a0, i32 0 monotonic\n",
+                           "  %count = atomicrmw add ptr %a0, i32 2 monotonic\n  %v = and i32 %count, 1\n",
+                           "  fence seq_cst\n  %v = load i32, ptr %a0\n"}) {
     const Ran ran = run(kernel(1, loop_on(read)), {.width = 0, .block = {64, 1, 1}, .compile_only = true});
     EXPECT_TRUE(ran.suspends) << read;
     EXPECT_GT(ran.width, 1U) << read;
@@ -63,7 +64,9 @@ TEST(Lockstep, ALoopMayWaitByWhatABranchDecides) {
 
 TEST(Lockstep, ALoopThatGetsOnByItselfIsNoSpinning) {
   for (const char* read :
-       {"  %v = atomicrmw add ptr %a0, i32 1 monotonic\n", "  %v = load i32, ptr %a0\n  store i32 %tx, ptr %a0\n"})
+       {"  %count = atomicrmw add ptr %a0, i32 1 monotonic\n  %is_beyond = icmp ugt i32 %count, 100\n"
+        "  %v = zext i1 %is_beyond to i32\n",
+        "  %v = load i32, ptr %a0\n  store i32 %tx, ptr %a0\n"})
     EXPECT_FALSE(run(kernel(1, loop_on(read)), {.width = 0, .block = {64, 1, 1}, .compile_only = true}).suspends)
         << read;
 }
