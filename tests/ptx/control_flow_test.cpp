@@ -241,9 +241,9 @@ TEST_F(ControlFlow, EndsThreadsInsideRecursion) {
 
 // A loop with three entries, out of which a flag is found that tells whether it was entered here.
 TEST_F(ControlFlow, EntersALoopAtThreePlaces) {
-  const auto result = run_threads(R"(
-  mul.lo.u32 %r0, %t, 7; mov.u32 %r1, 11; add.u32 %r2, %r0, %t; and.b32 %r2, %r2, 1; setp.ne.u32 %p0, %r2, 0;
-  cvt.u16.u32 %h0, %r0;
+  const std::string text = kernel_text(own_element() + R"(
+  ld.global.u32 %r0, [%d31]; cvt.u16.u32 %h0, %r0;
+  mov.u32 %r1, 11; add.u32 %r2, %r0, %t; and.b32 %r2, %r2, 1; setp.ne.u32 %p0, %r2, 0;
   @%p0 bra SECOND;
   setp.lt.u32 %p1, %r0, 39;
   @%p1 bra THIRD;
@@ -254,12 +254,12 @@ SECOND:
   setp.gt.s32 %p3, %r1, 0;
   @%p3 bra FIRST;
 THIRD:
-  add.u32 %r2, %lane, %t; and.b32 %r2, %r2, 1; setp.ne.u32 %p4, %r2, 0; setp.gt.s32 %p5, %r1, 0;
-  and.pred %p4, %p4, %p5;
+  add.u32 %r3, %lane, %t; and.b32 %r3, %r3, 1; setp.ne.u32 %p4, %r3, 0; setp.gt.s32 %p5, %r1, 0; and.pred %p4, %p4, %p5;
   @%p4 bra FIRST;
-)" + store("%r1"),
-                                  64);
-  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return (i * 8) % 2 == 0 && i * 7 < 39 ? 11u : 0u; }));
+)" + store("%r1"));
+  const std::vector<U> in = each_thread(64, [](unsigned i) { return i * 6; });
+  EXPECT_EQ(run_kernel(text, in, {.block_x = 64}),
+            each_thread(64, [](unsigned i) { return (i * 7) % 2 == 0 && i * 6 < 39 ? 11u : 0u; }));
 }
 
 // Lanes that come round a second time keep what they put together the first time.
