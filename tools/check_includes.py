@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "softgpu/runtime/code": ["softgpu/runtime/memory", "softgpu/runtime/work", "softgpu/runtime/base", "softgpu/jit",
                              "softgpu/exec", "softgpu/memory", "softgpu/ptx", "softgpu/abi", "src/device_image"],
     "softgpu/runtime/graphs": ["softgpu/runtime/code", "softgpu/runtime/memory", "softgpu/runtime/work",
-                               "softgpu/runtime/base", "softgpu/memory"],
+                               "softgpu/runtime/base", "softgpu/exec", "softgpu/memory"],
     "softgpu/runtime": ["softgpu/runtime/graphs", "softgpu/runtime/code", "softgpu/runtime/memory", "softgpu/runtime/work",
                         "softgpu/runtime/base", "softgpu/memory"],
     "softgpu/api/base": ["softgpu/runtime", "softgpu/runtime/work", "softgpu/runtime/base"],

@@ -13,6 +13,7 @@
 
 namespace softgpu::exec {
 
+class DeviceGraphs;
 class DeviceHeap;
 
 // How a grid ended.
@@ -38,7 +39,8 @@ struct GridLaunch {
   bool cooperative = false;                       // all blocks in flight at once
   std::unique_ptr<abi::GridWorkspace> workspace;  // a cooperative grid's
   DeviceHeap* heap = nullptr;                     // of malloc() and free(); null: there is no room
-  const void* queue = nullptr;                    // the stream, for threads that wait for one: see Pool::wait_until
+  std::shared_ptr<DeviceGraphs> graphs;  // that the grid is a part of; null: none that it could launch others in
+  const void* queue = nullptr;           // the stream, for threads that wait for one: see Pool::wait_until
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;

@@ -12,6 +12,8 @@
 
 #include "softgpu/abi/mbarrier.hpp"
 #include "softgpu/exec/block_run.hpp"
+#include "softgpu/exec/conditional_values.hpp"
+#include "softgpu/exec/device_graphs.hpp"
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
 #include "softgpu/exec/fault.hpp"
@@ -129,6 +131,28 @@ void softgpu_rt_free(void* memory) {
                "softgpu: kernel %s: free() of %p, which is not from malloc() of device code or was freed before\n",
                kernel_name(), memory);
   leave_kernel(Outcome::trap);
+}
+
+void softgpu_rt_set_conditional(std::uint64_t handle, std::uint32_t value) {
+  if (ConditionalValues::all().set(handle, value)) return;
+  std::fprintf(stderr,
+               "softgpu: kernel %s: cudaGraphSetConditional() of %#llx, which is not a handle that "
+               "cuGraphConditionalHandleCreate made, or whose graph is gone\n",
+               kernel_name(), static_cast<unsigned long long>(handle));
+  leave_kernel(Outcome::trap);
+}
+
+std::uint32_t softgpu_rt_launch_graph(std::uint64_t graph, std::uint64_t stream) {
+  DeviceGraphs* const graphs = running()->launch->graphs.get();
+  if (graphs) return graphs->launch(graph, stream);
+  std::fprintf(stderr, "softgpu: kernel %s: cudaGraphLaunch() is for kernels that are nodes of a graph\n",
+               kernel_name());
+  leave_kernel(Outcome::trap);
+}
+
+std::uint64_t softgpu_rt_current_graph() {
+  DeviceGraphs* const graphs = running()->launch->graphs.get();
+  return graphs ? graphs->current() : 0;
 }
 
 // The threads that can reach an mbarrier object run on one thread of the host: no atomic operation is needed.

@@ -97,6 +97,7 @@ KernelFacts facts_of(const ptx::Module& module, const ptx::Function& kernel) {
   for (const lower::SharedLayout::Entry& entry : shared.entries) facts.has_dynamic_shared |= entry.variable->size == 0;
   facts.missing_functions = lower::missing_functions(module, kernel);
   facts.uses_heap = lower::uses_heap(module, kernel);
+  facts.launches_graphs = lower::launches_graphs(module, kernel);
   facts.local_bytes = local_bytes(kernel);
   facts.registers = estimate_registers(kernel);
   std::copy_n(kernel.required_threads, 3, facts.required_threads);

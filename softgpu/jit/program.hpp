@@ -37,6 +37,7 @@ struct KernelFacts {
   bool blocks_are_clusters = false;    // the grid of a launch counts clusters
   bool has_dynamic_shared = false;
   bool uses_heap = false;                      // calls malloc() or free()
+  bool launches_graphs = false;                // calls cudaGraphLaunch()
   std::vector<std::string> missing_functions;  // called, but defined nowhere: the kernel can't run
 };
 

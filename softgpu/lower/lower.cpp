@@ -4,7 +4,9 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
+#include <string_view>
 
 #include "softgpu/lower/function/function_lowering.hpp"
 #include "softgpu/lower/instructions.hpp"
@@ -22,12 +24,25 @@ std::vector<std::string> missing_functions(const ptx::Module& module, const ptx:
   return missing;
 }
 
-bool uses_heap(const ptx::Module& module, const ptx::Function& kernel) {
+namespace {
+
+bool calls_provided(const ptx::Module& module, const ptx::Function& kernel,
+                    std::initializer_list<std::string_view> names) {
   const std::vector<std::uint32_t> reachable = CallGraph(module).reachable(index_of(module, kernel));
   return std::any_of(reachable.begin(), reachable.end(), [&](std::uint32_t index) {
     const ptx::Function& function = module.functions[index];
-    return !function.is_definition && (function.name == "malloc" || function.name == "free");
+    return !function.is_definition && std::find(names.begin(), names.end(), function.name) != names.end();
   });
+}
+
+}  // namespace
+
+bool uses_heap(const ptx::Module& module, const ptx::Function& kernel) {
+  return calls_provided(module, kernel, {"malloc", "free"});
+}
+
+bool launches_graphs(const ptx::Module& module, const ptx::Function& kernel) {
+  return calls_provided(module, kernel, {"cudaGraphLaunch"});
 }
 
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext& context, const ptx::Module& module,

@@ -36,6 +36,8 @@ std::vector<std::string> missing_functions(const ptx::Module&, const ptx::Functi
 
 // Whether the kernel can call malloc() or free().
 bool uses_heap(const ptx::Module&, const ptx::Function& kernel);
+// Whether the kernel calls cudaGraphLaunch().
+bool launches_graphs(const ptx::Module&, const ptx::Function& kernel);
 
 // Throws std::runtime_error with the PTX line for what can't be lowered.
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext&, const ptx::Module&, const ptx::Function& kernel);

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 8> kSpaces = {".reg",   ".const",  ".glob
                                                      ".param", ".shared", ".shared::cluster", ".tex"};
 static_assert(kSpaces.size() == static_cast<std::size_t>(Space::tex) + 1);
 
-constexpr std::array<std::string_view, 50> kSpecialRegisters = {"%tid.x",
+constexpr std::array<std::string_view, 51> kSpecialRegisters = {"%tid.x",
                                                                 "%tid.y",
                                                                 "%tid.z",
                                                                 "%ntid.x",
@@ -80,6 +80,7 @@ constexpr std::array<std::string_view, 50> kSpecialRegisters = {"%tid.x",
                                                                 "%total_smem_size",
                                                                 "%dynamic_smem_size",
                                                                 "%aggr_smem_size",
+                                                                "%current_graph_exec",
                                                                 "WARP_SZ"};
 static_assert(kSpecialRegisters.size() == static_cast<std::size_t>(SpecialRegister::warp_size) + 1);
 
@@ -127,15 +128,15 @@ Type type_of(SpecialRegister reg) {
     case SpecialRegister::is_explicit_cluster: return Type::pred;
     case SpecialRegister::gridid:
     case SpecialRegister::clock64:
-    case SpecialRegister::globaltimer: return Type::u64;
+    case SpecialRegister::globaltimer:
+    case SpecialRegister::current_graph_exec: return Type::u64;
     default: return Type::u32;
   }
 }
 
 bool is_unsupported_special_register(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kNames = {
-      "%current_graph_exec", "%tid",        "%ntid",          "%ctaid",         "%nctaid",
-      "%clusterid",          "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
   static constexpr std::array<std::string_view, 3> kFamilies = {"%envreg", "%pm", "%reserved_smem_offset_"};
   for (std::string_view known : kNames)
     if (name == known) return true;

@@ -139,6 +139,7 @@ enum class SpecialRegister : std::uint8_t {
   total_smem_size,
   dynamic_smem_size,
   aggr_smem_size,
+  current_graph_exec,
   warp_size,  // WARP_SZ
 };
 

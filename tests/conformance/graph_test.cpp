@@ -118,6 +118,42 @@ TEST_F(Graphs, ACycleCanNotBeInstantiated) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphInstantiateWithFlags)(&exec, graph.get(), 0));
 }
 
+TEST_F(Graphs, InstantiatingNamesWhatIsWrong) {
+  const TestGraph graph;
+  CUgraphNode first = nullptr, a = nullptr, b = nullptr, behind = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddEmptyNode)(&first, graph.get(), nullptr, 0));
+  ASSERT_SUCCESS(CU(cuGraphAddEmptyNode)(&a, graph.get(), &first, 1));
+  ASSERT_SUCCESS(CU(cuGraphAddEmptyNode)(&b, graph.get(), &a, 1));
+  ASSERT_SUCCESS(CU(cuGraphAddEmptyNode)(&behind, graph.get(), &b, 1));
+  CUDA_GRAPH_INSTANTIATE_PARAMS params{};
+  CUgraphExec exec = nullptr;
+  params.hErrNode_out = first;
+  ASSERT_SUCCESS(CU(cuGraphInstantiateWithParams)(&exec, graph.get(), &params));
+  EXPECT_EQ(params.result_out, CUDA_GRAPH_INSTANTIATE_SUCCESS);
+  EXPECT_EQ(params.hErrNode_out, nullptr);
+  ASSERT_SUCCESS(CU(cuGraphExecDestroy)(exec));
+  ASSERT_SUCCESS(CU(cuGraphAddDependencies)(graph.get(), &b, &a, nullptr, 1));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphInstantiateWithParams)(&exec, graph.get(), &params));
+  EXPECT_EQ(params.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+  EXPECT_TRUE(params.hErrNode_out == a || params.hErrNode_out == b);
+}
+
+TEST_F(Graphs, AnUploadIsNoFlagOfTheExecutableGraph) {
+  const TestGraph graph;
+  add_node(graph.get(), {}, 1);
+  const TestStream stream;
+  CUDA_GRAPH_INSTANTIATE_PARAMS params{};
+  params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  params.hUploadStream = stream.get();
+  CUgraphExec exec = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphInstantiateWithParams)(&exec, graph.get(), &params));
+  cuuint64_t flags = 0;
+  EXPECT_SUCCESS(CU(cuGraphExecGetFlags)(exec, &flags));
+  EXPECT_EQ(flags, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  ASSERT_SUCCESS(CU(cuGraphExecDestroy)(exec));
+}
+
 TEST_F(Graphs, KernelNodesTellTheirParameters) {
   const TestGraph graph;
   const CUgraphNode node = add_node(graph.get(), {}, 5);

@@ -116,7 +116,8 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   return call(__func__, [&] {
     require_pointer(clone);
     const auto found = find_graph(graph);
-    require(!found->has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED, "a graph with memory nodes can't be cloned");
+    require(!found->has_memory_nodes() && !found->has_conditional_nodes(), CUDA_ERROR_NOT_SUPPORTED,
+            "a graph with memory nodes or conditional nodes can't be cloned");
     *clone = found->clone()->handle();
   });
 }
@@ -192,6 +193,21 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   return call(__func__, [&] {
     const auto found = find_node(node);
     found->graph().remove(*found);
+  });
+}
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext context,
+                                        unsigned at_launch, unsigned flags) {
+  return call(__func__, [&] {
+    require_pointer(handle);
+    require((flags & ~static_cast<unsigned>(CU_GRAPH_COND_ASSIGN_DEFAULT)) == 0, CUDA_ERROR_INVALID_VALUE,
+            "the flags are 0 or CU_GRAPH_COND_ASSIGN_DEFAULT");
+    const auto target = find_graph(graph);
+    const bool has_default = flags == CU_GRAPH_COND_ASSIGN_DEFAULT;
+    const auto variable = std::make_shared<runtime::ConditionalVariable>(
+        context_of(context), has_default ? std::optional(at_launch) : std::nullopt);
+    target->conditionals().push_back(variable);
+    *handle = variable->handle();
   });
 }
 

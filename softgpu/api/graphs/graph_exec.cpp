@@ -18,13 +18,28 @@ constexpr cuuint64_t kKnownFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUN
 std::shared_ptr<GraphExec> instantiate(CUgraphExec* result, CUgraph handle, cuuint64_t flags) {
   require_pointer(result);
   require((flags & ~kKnownFlags) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
-  require((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0, CUDA_ERROR_NOT_SUPPORTED,
-          "softgpu's kernels can't launch graphs");
+  constexpr cuuint64_t kNotTogether =
+      CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+  require((flags & kNotTogether) != kNotTogether, CUDA_ERROR_INVALID_VALUE,
+          "a graph that kernels launch can't free memory on launch");
   const auto graph = find_graph(handle);
   require(!graph->is_child(), CUDA_ERROR_INVALID_VALUE, "a child graph is not instantiated by itself");
   auto exec = std::make_shared<GraphExec>(Driver::get().graphs(), *graph, flags);
   *result = Driver::get().graphs().execs.add(exec);
+  exec->set_handle(*result);
   return exec;
+}
+
+// Says why there is none.
+std::shared_ptr<GraphExec> instantiate_and_tell(CUgraphExec* result, CUgraph graph,
+                                                CUDA_GRAPH_INSTANTIATE_PARAMS& params) {
+  try {
+    return instantiate(result, graph, params.flags);
+  } catch (const runtime::InstantiateFailure& failure) {
+    params.result_out = failure.result();
+    if (failure.node() != nullptr) params.hErrNode_out = failure.node()->handle();
+    throw;
+  }
 }
 
 CUgraphNode handle_of(const runtime::GraphNode* node) { return node != nullptr ? node->handle() : nullptr; }
@@ -41,6 +56,8 @@ void set(CUgraphExec handle, CUgraphNode node_handle, const NodeParams& params) 
   const auto exec = find_exec(handle);
   const auto node = find_node(node_handle);
   require(node->type() == params.type, CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
+  require(params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL, CUDA_ERROR_NOT_SUPPORTED,
+          "the parameters of a conditional node can't be changed");
   if (params.type == CU_GRAPH_NODE_TYPE_GRAPH) {
     const GraphMismatch mismatch = exec->update_child(*node, *find_graph(params.graph.graph));
     require(mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_ERROR_INVALID_VALUE,
@@ -99,10 +116,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuGraphInstantiateWithParams, _ptsz,
                                 params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
                                 const bool uploads = (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0;
                                 if (uploads) find_stream(params->hUploadStream, null_stream);
-                                params->result_out = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
-                                find_graph(graph)->in_order();
-                                params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-                                const auto made = instantiate(exec, graph, params->flags);
+                                const auto made = instantiate_and_tell(exec, graph, *params);
                                 if (uploads) made->upload();
                                 params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
                               })

@@ -103,6 +103,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
     if (const auto* work = std::get_if<runtime::AllocateWork>(&added->work()))
       params->alloc.dptr = work->allocation->address();
     if (const auto* work = std::get_if<runtime::ChildWork>(&added->work())) params->graph.graph = work->graph->handle();
+    if (const auto* work = std::get_if<runtime::ConditionalWork>(&added->work()))
+      params->conditional.phGraph_out = const_cast<CUgraph*>(work->handles.data());
   });
 }
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
@@ -117,6 +119,8 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
     require(found->type() == params->type, CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
     require(params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && params->type != CU_GRAPH_NODE_TYPE_MEM_FREE,
             CUDA_ERROR_INVALID_VALUE, "memory nodes can't be changed");
+    require(params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL, CUDA_ERROR_NOT_SUPPORTED,
+            "the parameters of a conditional node can't be changed");
     if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) return set_kernel(*found, params->kernel);
     found->set_work(work_of(*params, found->graph()));
   });

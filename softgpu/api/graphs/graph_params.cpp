@@ -1,4 +1,6 @@
 // What the parameters of nodes mean.
+#include <algorithm>
+
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/requests.hpp"
@@ -11,13 +13,6 @@ namespace {
 using runtime::Copy;
 using runtime::Graph;
 using runtime::NodeWork;
-
-std::shared_ptr<Context> context_of(CUcontext handle) {
-  if (handle == nullptr) return current_context();
-  auto context = Driver::get().work().contexts.find(handle);
-  require(context != nullptr, CUDA_ERROR_INVALID_VALUE, "not a context, or one that was destroyed");
-  return context;
-}
 
 NodeWork kernel_work(const NodeParams& params, const Graph&) {
   const auto& kernel = params.kernel;
@@ -65,15 +60,16 @@ NodeWork host_work(const NodeParams& params, const Graph&) {
 NodeWork child_work(const NodeParams& params, const Graph& parent) {
   auto child = find_graph(params.graph.graph);
   require(child.get() != &parent && !child->is_child(), CUDA_ERROR_INVALID_VALUE, "a graph that can't be a child");
+  require(!child->has_conditional_nodes(), CUDA_ERROR_NOT_SUPPORTED, "a graph with conditional nodes can't be a child");
   if (params.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
     require(!child->has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED,
             "a graph with memory nodes becomes a child only when it is moved");
     child = child->clone();
+    child->make_child();
   } else {
     require(params.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CUDA_ERROR_INVALID_VALUE,
             "a child graph is cloned or moved");
   }
-  child->make_child();
   return runtime::ChildWork{std::move(child)};
 }
 
@@ -117,8 +113,36 @@ NodeWork memory_operations_work(const NodeParams& params, const Graph&) {
   return work;
 }
 
+std::size_t bodies_of(const CUDA_CONDITIONAL_NODE_PARAMS& request) {
+  const bool allowed = request.type == CU_GRAPH_COND_TYPE_WHILE    ? request.size == 1
+                       : request.type == CU_GRAPH_COND_TYPE_IF     ? request.size == 1 || request.size == 2
+                       : request.type == CU_GRAPH_COND_TYPE_SWITCH ? request.size > 0
+                                                                   : false;
+  require(allowed, CUDA_ERROR_INVALID_VALUE,
+          "a conditional node is an if with one or two bodies, a while with one or a switch with at least one");
+  return request.size;
+}
+
+NodeWork conditional_work(const NodeParams& params, const Graph& graph) {
+  const auto& request = params.conditional;
+  const std::size_t bodies = bodies_of(request);
+  const auto& variables = graph.conditionals();
+  const auto variable = std::find_if(variables.begin(), variables.end(),
+                                     [&](const auto& candidate) { return candidate->handle() == request.handle; });
+  require(variable != variables.end(), CUDA_ERROR_INVALID_VALUE,
+          "not a handle that cuGraphConditionalHandleCreate made for this graph or one that it is inside of");
+  runtime::ConditionalWork work{context_of(request.ctx), *variable, request.type, {}, {}};
+  require(work.context == work.variable->context(), CUDA_ERROR_INVALID_VALUE,
+          "the handle was created for another context");
+  for (std::size_t i = 0; i < bodies; ++i) {
+    work.bodies.push_back(graph.create_body(work.context));
+    work.handles.push_back(work.bodies.back()->handle());
+  }
+  return work;
+}
+
 NodeWork unsupported_work(const NodeParams&, const Graph&) {
-  throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no conditional nodes and no external semaphores");
+  throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no external semaphores");
 }
 
 using WorkOf = NodeWork (*)(const NodeParams&, const Graph&);
@@ -136,7 +160,7 @@ constexpr WorkOf kWorkOf[] = {kernel_work,
                               allocate_work,
                               free_work,
                               memory_operations_work,
-                              unsupported_work};
+                              conditional_work};
 
 struct Address {
   CUmemorytype type;
@@ -152,6 +176,13 @@ Address address_of(const std::byte* pointer) {
 }
 
 }  // namespace
+
+std::shared_ptr<Context> context_of(CUcontext handle) {
+  if (handle == nullptr) return current_context();
+  auto context = Driver::get().work().contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_VALUE, "not a context, or one that was destroyed");
+  return context;
+}
 
 NodeWork work_of(const NodeParams& params, const Graph& graph) {
   require(params.type >= 0 && static_cast<std::size_t>(params.type) < std::size(kWorkOf), CUDA_ERROR_INVALID_VALUE,

@@ -18,6 +18,9 @@ std::shared_ptr<runtime::GraphNode> find_node(CUgraphNode handle);
 std::shared_ptr<runtime::GraphExec> find_exec(CUgraphExec handle);
 std::vector<runtime::Dependency> dependencies_of(const CUgraphNode* nodes, const CUgraphEdgeData* edges, size_t count);
 
+// A null one is the current context.
+std::shared_ptr<Context> context_of(CUcontext handle);
+
 // The work of a node that has to be of that type.
 template <typename Work>
 const Work& work_as(const runtime::GraphNode& node) {

@@ -81,6 +81,7 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::total_smem_size:
     case S::aggr_smem_size: return f.call(Mark::total_smem_size);
     case S::dynamic_smem_size: return f.call(Mark::dynamic_smem_size);
+    case S::current_graph_exec: return f.ir.CreateCall(f.module.runtime_call(RuntimeCall::current_graph));
     case S::warp_size: return f.ir.getInt32(32);
   }
   llvm_unreachable("every special register has a row");

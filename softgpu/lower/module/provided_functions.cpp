@@ -45,6 +45,15 @@ void define_free(ModuleLowering& m, Builder& ir, llvm::Function& f) {
   ir.CreateRetVoid();
 }
 
+void define_set_conditional(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  ir.CreateCall(m.runtime_call(RuntimeCall::set_conditional), {f.getArg(0), f.getArg(1)});
+  ir.CreateRetVoid();
+}
+
+void define_graph_launch(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::launch_graph), {f.getArg(0), f.getArg(1)}));
+}
+
 Value* product(ModuleLowering& m, Builder& ir, std::initializer_list<Mark> sizes) {
   Value* result = ir.getInt32(1);
   for (Mark size : sizes) result = ir.CreateMul(result, ir.CreateCall(m.mark(size)));
@@ -103,6 +112,8 @@ constexpr Provided kProvided[] = {
     {"__assertfail", ":88488", define_assertfail},
     {"malloc", "8:8", define_malloc},
     {"free", ":8", define_free},
+    {"cudaGraphSetConditional", ":84", define_set_conditional},
+    {"cudaGraphLaunch", "4:88", define_graph_launch},
     {"cudaCGGetIntrinsicHandle", "8:4", define_grid_handle},
     {"cudaCGSynchronize", "4:84", define_grid_sync},
 };

@@ -171,7 +171,8 @@ CheckedLaunch check(const Function& function, const LaunchRequest& request, cons
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
-              const Blocks& blocks, std::vector<std::byte> arguments, const void* queue) {
+              const Blocks& blocks, std::vector<std::byte> arguments, const void* queue,
+              std::shared_ptr<exec::DeviceGraphs> graphs = nullptr) {
   exec::GridLaunch grid{.code = function.code(module->image(), request.block),
                         .grid = blocks.grid,
                         .block = request.block,
@@ -186,6 +187,7 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
                         .cooperative = request.cooperative,
                         .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
                         .heap = function.facts().uses_heap ? &module->context().kernel_heap() : nullptr,
+                        .graphs = std::move(graphs),
                         .queue = queue};
   return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
 }
@@ -200,8 +202,9 @@ PreparedLaunch prepare(Function& function, const LaunchRequest& request, const C
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
-              std::vector<std::byte> arguments, const void* queue) {
-  return make_op(function, module, request, blocks_for(function, *module, request), std::move(arguments), queue);
+              std::vector<std::byte> arguments, const void* queue, std::shared_ptr<exec::DeviceGraphs> graphs) {
+  return make_op(function, module, request, blocks_for(function, *module, request), std::move(arguments), queue,
+                 std::move(graphs));
 }
 
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {

@@ -11,6 +11,10 @@
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/runtime/work/op.hpp"
 
+namespace softgpu::exec {
+class DeviceGraphs;
+}
+
 namespace softgpu::runtime {
 
 class Function;
@@ -40,8 +44,8 @@ struct PreparedLaunch {
 };
 // `context`: the only one that the kernel may be of; null: any.
 PreparedLaunch prepare(Function& function, const LaunchRequest& request, const Context* context);
-// The Op that runs the kernel once.
+// The Op that runs the kernel once. `graphs`: what it is a part of, if it launches graphs.
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
-              std::vector<std::byte> arguments, const void* queue);
+              std::vector<std::byte> arguments, const void* queue, std::shared_ptr<exec::DeviceGraphs> graphs);
 
 }  // namespace softgpu::runtime

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/code/module.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
 
 namespace softgpu::runtime {
@@ -40,7 +42,15 @@ GraphNode::GraphNode(Graph& graph, std::shared_ptr<const NodeWork> work)
 
 void GraphNode::set_work(NodeWork work) {
   require(type_of(work) == type(), CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
-  if (const auto* child = std::get_if<ChildWork>(work_.get())) child->graph->drop_handles();
+  graph_.check_work(work);
+  for (const auto& inside : graphs_inside(*work_)) inside->drop_handles();
+  work_ = std::make_shared<const NodeWork>(std::move(work));
+  graph_.adopt_inside(*work_);
+}
+
+void GraphNode::set_variable(std::shared_ptr<ConditionalVariable> variable) {
+  auto work = std::get<ConditionalWork>(*work_);
+  work.variable = std::move(variable);
   work_ = std::make_shared<const NodeWork>(std::move(work));
 }
 
@@ -50,7 +60,49 @@ std::shared_ptr<Graph> Graph::create(GraphServices& services, Handles handles) {
   return graph;
 }
 
+std::shared_ptr<Graph> Graph::create_body(std::shared_ptr<Context> context) const {
+  auto body = create(services_);
+  body->is_child_ = true;
+  body->join(family_, context);
+  return body;
+}
+
 Graph::~Graph() { drop_handles(); }
+
+// A graph that becomes a part of another one: what is inside of it does, too.
+void Graph::join(const std::shared_ptr<Family>& family, const std::shared_ptr<Context>& body_context) {
+  if (family != family_)
+    family->conditionals.insert(family->conditionals.end(), conditionals().begin(), conditionals().end());
+  family_ = family;
+  body_context_ = body_context;
+  for (const auto& node : nodes_) adopt_inside(node->work());
+}
+
+void Graph::adopt_inside(const NodeWork& work) const {
+  for (const auto& inside : graphs_inside(work)) {
+    inside->is_child_ = true;
+    inside->join(family_, body_context_ != nullptr ? body_context_ : inside->body_context_);
+  }
+}
+
+// What bodies of conditional nodes may do.
+void Graph::check_work(const NodeWork& work) const {
+  if (body_context_ == nullptr) return;
+  const CUgraphNodeType type = type_of(work);
+  require(type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH ||
+              type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+              type == CU_GRAPH_NODE_TYPE_CONDITIONAL,
+          CUDA_ERROR_NOT_SUPPORTED,
+          "the body of a conditional node has kernels, copies, sets, empty nodes, child graphs and conditional nodes");
+  if (const auto* kernel = std::get_if<KernelWork>(&work))
+    require(&kernel->module->context() == body_context_.get(), CUDA_ERROR_INVALID_VALUE,
+            "the kernel and the conditional node that it is inside of are of different contexts");
+  if (const auto* conditional = std::get_if<ConditionalWork>(&work))
+    require(conditional->context == body_context_, CUDA_ERROR_INVALID_VALUE,
+            "conditional nodes inside of one another are of different contexts");
+  for (const auto& inside : graphs_inside(work))
+    for (const auto& node : inside->nodes()) check_work(node->work());
+}
 
 void Graph::make_handle(const std::shared_ptr<GraphNode>& node) const {
   if (handle_ != nullptr) node->handle_ = services_.nodes.add(node);
@@ -61,18 +113,22 @@ void Graph::drop_handles() {
   const auto keep = services_.graphs.remove(std::exchange(handle_, nullptr));
   for (const auto& node : nodes_) {
     services_.nodes.remove(node->handle_);
-    if (const auto* child = std::get_if<ChildWork>(node->work_.get())) child->graph->drop_handles();
+    for (const auto& inside : graphs_inside(*node->work_)) inside->drop_handles();
   }
 }
 
 std::shared_ptr<GraphNode> Graph::add(NodeWork work, std::span<const Dependency> dependencies) {
   auto node = std::make_shared<GraphNode>(*this, std::make_shared<const NodeWork>(std::move(work)));
   try {
+    check_work(*node->work_);
     for (const auto& [before, data] : dependencies) connect(*before, *node, data);
   } catch (...) {
     for (const GraphEdge& edge : node->dependencies_) edge.node->dependents_.pop_back();
+    for (const auto& inside : graphs_inside(*node->work_))
+      if (inside->is_child_) inside->drop_handles();  // made for the node; one that was to be moved stays its owner's
     throw;
   }
+  adopt_inside(*node->work_);
   make_handle(node);
   return nodes_.emplace_back(std::move(node));
 }
@@ -103,19 +159,35 @@ void Graph::remove(GraphNode& node) {
     edge.node->dependents_.erase(find_edge(edge.node->dependents_, node));
   for (const GraphEdge& edge : node.dependents_)
     edge.node->dependencies_.erase(find_edge(edge.node->dependencies_, node));
-  if (const auto* child = std::get_if<ChildWork>(node.work_.get())) child->graph->drop_handles();
+  for (const auto& inside : graphs_inside(*node.work_)) inside->drop_handles();
   services_.nodes.remove(node.handle_);
   std::erase_if(nodes_, [&](const auto& other) { return other.get() == &node; });
 }
 
+// A graph that programs see can't have conditional nodes, so that there is nothing for its numbers to decide.
 std::shared_ptr<Graph> Graph::clone(Handles handles) const {
+  auto family = std::make_shared<Family>();
+  if (handles == Handles::none) *family = *family_;
+  return clone(handles, family);
+}
+
+std::shared_ptr<Graph> Graph::clone(Handles handles, const std::shared_ptr<Family>& family) const {
   auto copy = create(services_, handles);
+  copy->family_ = family;
+  copy->body_context_ = body_context_;
+  const auto inside_of_copy = [&](const std::shared_ptr<Graph>& graph) {
+    auto own = graph->clone(handles, family);
+    own->make_child();
+    return own;
+  };
   std::unordered_map<const GraphNode*, GraphNode*> clones;
   for (const auto& node : nodes_) {
     auto work = node->work_;
     if (const auto* child = std::get_if<ChildWork>(work.get())) {
-      ChildWork own{child->graph->clone(handles)};
-      own.graph->make_child();
+      work = std::make_shared<const NodeWork>(ChildWork{inside_of_copy(child->graph)});
+    } else if (const auto* conditional = std::get_if<ConditionalWork>(work.get())) {
+      ConditionalWork own{conditional->context, conditional->variable, conditional->type, {}, {}};
+      for (const auto& body : conditional->bodies) own.bodies.push_back(inside_of_copy(body));
       work = std::make_shared<const NodeWork>(std::move(own));
     }
     auto twin = std::make_shared<GraphNode>(*copy, std::move(work));
@@ -143,6 +215,28 @@ std::shared_ptr<GraphNode> Graph::find_clone(const GraphNode& original) const {
 }
 
 std::vector<GraphNode*> Graph::in_order() const {
+  std::vector<GraphNode*> order = as_far_as_ordered();
+  require(order.size() == nodes_.size(), CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
+  return order;
+}
+
+const GraphNode* Graph::node_on_cycle() const {
+  const std::vector<GraphNode*> order = as_far_as_ordered();
+  if (order.size() == nodes_.size()) return nullptr;
+  const std::unordered_set<const GraphNode*> ordered(order.begin(), order.end());
+  const auto is_left = [&](const GraphNode& node) { return !ordered.contains(&node); };
+  // What is left depends on something that is left, so that going back comes to a cycle.
+  const GraphNode* node =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) { return is_left(*one); })->get();
+  for (std::unordered_set<const GraphNode*> seen; seen.insert(node).second;) {
+    const auto& edges = node->dependencies();
+    node = std::find_if(edges.begin(), edges.end(), [&](const GraphEdge& edge) { return is_left(*edge.node); })->node;
+  }
+  return node;
+}
+
+// Without those on cycles and behind them.
+std::vector<GraphNode*> Graph::as_far_as_ordered() const {
   std::unordered_map<const GraphNode*, std::size_t> missing;
   std::vector<GraphNode*> order;
   order.reserve(nodes_.size());
@@ -151,7 +245,6 @@ std::vector<GraphNode*> Graph::in_order() const {
   for (std::size_t i = 0; i < order.size(); ++i)
     for (const GraphEdge& edge : order[i]->dependents_)
       if (--missing[edge.node] == 0) order.push_back(edge.node);
-  require(order.size() == nodes_.size(), CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
   return order;
 }
 
@@ -171,6 +264,13 @@ bool Graph::has_memory_nodes() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
     if (const auto* child = std::get_if<ChildWork>(node->work_.get())) return child->graph->has_memory_nodes();
     return node->type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
+  });
+}
+
+bool Graph::has_conditional_nodes() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    if (const auto* child = std::get_if<ChildWork>(node->work_.get())) return child->graph->has_conditional_nodes();
+    return node->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   });
 }
 

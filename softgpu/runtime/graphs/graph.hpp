@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "softgpu/runtime/graphs/conditional.hpp"
 #include "softgpu/runtime/graphs/graph_node.hpp"
 #include "softgpu/runtime/graphs/user_object.hpp"
 
@@ -40,10 +41,13 @@ class GraphNode {
   CUgraphNode handle() const { return handle_; }
 
   const NodeWork& work() const { return *work_; }
+  const std::shared_ptr<const NodeWork>& shared_work() const { return work_; }
   CUgraphNodeType type() const { return type_of(*work_); }
   // Throws CUDA_ERROR_INVALID_VALUE when it would be another type of node.
   void set_work(NodeWork work);
   void share_work(const GraphNode& other) { work_ = other.work_; }
+  // The number that a conditional node decides by.
+  void set_variable(std::shared_ptr<ConditionalVariable> variable);
 
   const std::vector<GraphEdge>& dependencies() const { return dependencies_; }
   const std::vector<GraphEdge>& dependents() const { return dependents_; }
@@ -68,12 +72,14 @@ class Graph : public std::enable_shared_from_this<Graph> {
   enum class Handles { none, made };
 
   static std::shared_ptr<Graph> create(GraphServices& services, Handles handles = Handles::made);
+  // For a conditional node of this graph, all of whose work is of that context.
+  std::shared_ptr<Graph> create_body(std::shared_ptr<Context> context) const;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
-  // All throw CUDA_ERROR_INVALID_VALUE for nodes of other graphs, edges that are there already or are not, and for what
-  // graphs with memory nodes do not allow.
+  // All throw CUDA_ERROR_INVALID_VALUE for nodes of other graphs, edges that are there already or are not, and
+  // CUDA_ERROR_NOT_SUPPORTED for what graphs with memory nodes, or the bodies of conditional nodes, do not allow.
   std::shared_ptr<GraphNode> add(NodeWork work, std::span<const Dependency> dependencies);
   void connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
   void disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
@@ -85,7 +91,13 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::shared_ptr<GraphNode> find_clone(const GraphNode& original) const;  // null when there is none
   // Each after all that it depends on. Throws CUDA_ERROR_INVALID_VALUE when there is a cycle.
   std::vector<GraphNode*> in_order() const;
+  const GraphNode* node_on_cycle() const;  // null: there is none
   bool has_memory_nodes() const;
+  bool has_conditional_nodes() const;
+
+  // The numbers for conditional nodes of this graph, of the one that it is inside of, and of those inside of that.
+  ConditionalVariables& conditionals() { return family_->conditionals; }
+  const ConditionalVariables& conditionals() const { return family_->conditionals; }
 
   UserObjects& user_objects() { return user_objects_; }
   const UserObjects& user_objects() const { return user_objects_; }
@@ -93,17 +105,29 @@ class Graph : public std::enable_shared_from_this<Graph> {
   CUgraph handle() const { return handle_; }
   // The handles of the graph, its nodes and its child graphs become invalid.
   void drop_handles();
-  // A child graph that was not cloned but moved belongs to its node from then on.
+  // It belongs to a node, and goes with that.
   bool is_child() const { return is_child_; }
   void make_child() { is_child_ = true; }
 
  private:
+  friend class GraphNode;
+  struct Family {
+    ConditionalVariables conditionals;
+  };
+
   explicit Graph(GraphServices& services) : services_(services) {}
   void make_handle(const std::shared_ptr<GraphNode>& node) const;
+  std::vector<GraphNode*> as_far_as_ordered() const;
+  void check_work(const NodeWork& work) const;
+  void adopt_inside(const NodeWork& work) const;
+  void join(const std::shared_ptr<Family>& family, const std::shared_ptr<Context>& body_context);
+  std::shared_ptr<Graph> clone(Handles handles, const std::shared_ptr<Family>& family) const;
 
   GraphServices& services_;
   CUgraph handle_ = nullptr;
   bool is_child_ = false;
+  std::shared_ptr<Family> family_ = std::make_shared<Family>();
+  std::shared_ptr<Context> body_context_;          // null: not in the body of a conditional node
   std::vector<std::shared_ptr<GraphNode>> nodes_;  // in the order in which they were added
   UserObjects user_objects_;
 };

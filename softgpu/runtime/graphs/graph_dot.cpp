@@ -14,8 +14,8 @@ namespace {
 
 // By CUgraphNodeType.
 constexpr const char* kTypeNames[] = {
-    "KERNEL",       "MEMCPY",           "MEMSET",         "HOST",      "GRAPH",    "EMPTY",       "WAIT_EVENT",
-    "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP"};
+    "KERNEL",       "MEMCPY",           "MEMSET",         "HOST",      "GRAPH",    "EMPTY",        "WAIT_EVENT",
+    "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE", "BATCH_MEM_OP", "CONDITIONAL"};
 
 // What a node's label says beside its type.
 struct Details {
@@ -38,9 +38,11 @@ void write_nodes(std::ostream& out, const Graph& graph, bool details) {
     if (const std::string more = std::visit(Details{}, node->work()); details && !more.empty()) out << "\\n" << more;
     out << "\"];\n";
     for (const GraphEdge& edge : node->dependents()) out << "  " << name(*node) << " -> " << name(*edge.node) << ";\n";
-    if (const auto* child = std::get_if<ChildWork>(&node->work())) {
-      out << "  subgraph cluster_" << node->id() << " {\n  label=\"child graph of " << name(*node) << "\";\n";
-      write_nodes(out, *child->graph, details);
+    const auto inside = graphs_inside(node->work());
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      out << "  subgraph cluster_" << node->id() << "_" << i << " {\n  label=\"graph " << i << " of " << name(*node)
+          << "\";\n";
+      write_nodes(out, *inside[i], details);
       out << "  }\n";
     }
   }

@@ -1,9 +1,12 @@
 #include "softgpu/runtime/graphs/graph_exec.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "softgpu/runtime/base/error.hpp"
-#include "softgpu/runtime/code/module.hpp"
+#include "softgpu/runtime/graphs/environment.hpp"
+#include "softgpu/runtime/graphs/graph_checks.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
@@ -35,46 +38,119 @@ bool can_be_disabled(const GraphNode& node) {
          node.type() == CU_GRAPH_NODE_TYPE_MEMSET;
 }
 
-// The end of a launch, which has its place in the stream already: also when there is no memory for what comes before.
-class SubmitAtEnd {
+void give_back_all(const ConditionalVariables& variables) {
+  for (const auto& variable : variables) variable->give_back();
+}
+
+// The beginning of a launch.
+class BeginOp final : public Op {
  public:
-  explicit SubmitAtEnd(Op& op) : op_(op) {}
-  ~SubmitAtEnd() { op_.submit(); }
-  SubmitAtEnd(const SubmitAtEnd&) = delete;
-  SubmitAtEnd& operator=(const SubmitAtEnd&) = delete;
+  BeginOp(ConditionalVariables variables, std::shared_ptr<std::atomic<bool>> runs)
+      : variables_(std::move(variables)), runs_(std::move(runs)) {}
+
+ protected:
+  void run() override {
+    for (const auto& variable : variables_)
+      if (variable->has_default()) variable->assign_default();
+    variables_.clear();
+    if (runs_ != nullptr) *runs_ = true;
+    finish();
+  }
 
  private:
-  Op& op_;
+  ConditionalVariables variables_;
+  const std::shared_ptr<std::atomic<bool>> runs_;
 };
 
-// Graphs outlive contexts, but what their nodes do can't be done without one.
-void require_context(const NodeWork& work) {
-  const Context* context = std::visit(
-      [](const auto& one) -> const Context* {
-        if constexpr (requires { one.module; })
-          return &one.module->context();
-        else if constexpr (requires { one.context; })
-          return one.context.get();
-        else
-          return nullptr;
-      },
-      work);
-  require(context == nullptr || !context->destroyed(), CUDA_ERROR_CONTEXT_IS_DESTROYED,
-          "the context of a node was destroyed");
+// The end of a launch whose kernels may launch graphs: done when those are. What follows may need locks that the thread
+// which comes here holds.
+class EnvironmentEndOp final : public Op {
+ public:
+  explicit EnvironmentEndOp(std::shared_ptr<std::atomic<bool>> runs) : runs_(std::move(runs)) {}
+  void set_environment(std::shared_ptr<GraphEnvironment> environment) { environment_ = std::move(environment); }
+  void complete() { finish(); }
+
+ protected:
+  void run() override {
+    const OpPlace place = environment_->settings().place;
+    place.context->work().pool.post({.run =
+                                         [op = OpRef(this), this] {
+                                           *runs_ = false;
+                                           std::exchange(environment_, nullptr)->graph_done();
+                                         },
+                                     .priority = place.priority,
+                                     .queue = place.queue});
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> runs_;
+  std::shared_ptr<GraphEnvironment> environment_;
+};
+
+// The same for a graph that a kernel launched, and that may be gone for the program when it ends.
+class InsideEndOp final : public Op {
+ public:
+  InsideEndOp(std::shared_ptr<GraphExec> exec, std::shared_ptr<std::atomic<bool>> runs,
+              std::shared_ptr<GraphEnvironment> environment)
+      : exec_(std::move(exec)), runs_(std::move(runs)), environment_(std::move(environment)) {}
+
+ protected:
+  void run() override {
+    const OpPlace place = environment_->settings().place;
+    WorkServices& work = place.context->work();
+    work.pool.post({.run =
+                        [op = OpRef(this), this, &work] {
+                          work.host_functions.post([exec = std::move(exec_)]() mutable { exec.reset(); });
+                          *runs_ = false;
+                          std::exchange(environment_, nullptr)->graph_done();
+                          finish();
+                        },
+                    .priority = place.priority,
+                    .queue = place.queue});
+  }
+
+ private:
+  std::shared_ptr<GraphExec> exec_;
+  const std::shared_ptr<std::atomic<bool>> runs_;
+  std::shared_ptr<GraphEnvironment> environment_;
+};
+
+ConditionalVariables take_all(const ConditionalVariables& variables) {
+  ConditionalVariables taken;
+  for (const auto& variable : variables) {
+    if (!variable->take()) {
+      give_back_all(taken);
+      throw Failure(CUDA_ERROR_INVALID_VALUE, "a graph with conditional nodes has one executable graph at a time");
+    }
+    taken.push_back(variable);
+  }
+  return taken;
 }
 
 }  // namespace
 
 GraphExec::GraphExec(GraphServices& services, const Graph& graph, std::uint64_t flags)
-    : services_(services), flags_(flags), definition_(graph.clone(Graph::Handles::none)) {
-  ends_ = add_nodes(*definition_, {});
-  roots_ = static_cast<std::size_t>(
-      std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.after.empty(); }));
-  find_last_uses();
-  services_.graph_memory.add_instance(allocates_);
+    : services_(services),
+      flags_(flags & ~std::uint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD}),
+      definition_(checked_for_instantiation(graph, flags).clone(Graph::Handles::none)),
+      steps_(std::make_shared<GraphSteps>(*definition_)),
+      launches_graphs_(launchable_from_device() || launches_graphs(*definition_)),
+      taken_(take_all(definition_->conditionals())) {
+  try {
+    steps_->for_each([this](Step& step) {
+      if (!steps_by_node_.emplace(step.node->original(), &step).second) return;
+      if (const auto* work = std::get_if<AllocateWork>(&step.node->work())) allocates_.push_back(work->allocation);
+      if (const auto* work = std::get_if<FreeWork>(&step.node->work())) frees_.push_back(work->allocation);
+    });
+    services_.graph_memory.add_instance(allocates_);
+  } catch (...) {
+    give_back_all(taken_);
+    throw;
+  }
 }
 
 GraphExec::~GraphExec() {
+  give_back_all(taken_);
   services_.graph_memory.remove_instance(allocates_);
   keep_until_launched(definition_);
 }
@@ -86,45 +162,16 @@ void GraphExec::keep_until_launched(std::shared_ptr<void> used) const {
   keep->submit();
 }
 
-std::uint32_t GraphExec::add_step(GraphNode& node, std::vector<std::uint32_t> after) {
-  const auto index = static_cast<std::uint32_t>(steps_.size());
-  steps_.push_back({.node = &node, .after = std::move(after)});
-  if (const auto* work = std::get_if<AllocateWork>(&node.work())) allocates_.push_back(work->allocation);
-  if (const auto* work = std::get_if<FreeWork>(&node.work())) frees_.push_back(work->allocation);
-  steps_by_node_.emplace(node.original(), index);
-  return index;
-}
-
-// A child graph's nodes lie between two points.
-std::uint32_t GraphExec::add_child(GraphNode& node, std::vector<std::uint32_t> after) {
-  const std::uint32_t start = add_step(node, std::move(after));
-  std::vector<std::uint32_t> ends = add_nodes(*std::get<ChildWork>(node.work()).graph, {start});
-  steps_.push_back({.node = &node, .after = std::move(ends)});
-  return static_cast<std::uint32_t>(steps_.size() - 1);
-}
-
-// Returns the steps after which nothing of the graph comes; `after` itself when it is empty.
-std::vector<std::uint32_t> GraphExec::add_nodes(const Graph& graph, const std::vector<std::uint32_t>& after) {
-  std::unordered_map<const GraphNode*, std::uint32_t> steps;
-  std::vector<std::uint32_t> ends;
-  for (GraphNode* node : graph.in_order()) {
-    std::vector<std::uint32_t> before;
-    for (const GraphEdge& edge : node->dependencies()) before.push_back(steps.at(edge.node));
-    if (before.empty()) before = after;
-    const bool is_child = node->type() == CU_GRAPH_NODE_TYPE_GRAPH;
-    steps[node] = is_child ? add_child(*node, std::move(before)) : add_step(*node, std::move(before));
-    if (node->dependents().empty()) ends.push_back(steps[node]);
-  }
-  return ends.empty() ? after : ends;
-}
-
 const GraphExec::Step& GraphExec::step_of(const GraphNode& node) const {
   const auto it = steps_by_node_.find(node.id());
   require(it != steps_by_node_.end(), CUDA_ERROR_INVALID_VALUE, "not a node of the graph that was instantiated");
-  return steps_[it->second];
+  return *it->second;
 }
 
-void GraphExec::upload() { services_.graph_memory.make_resident(allocates_); }
+void GraphExec::upload() {
+  services_.graph_memory.make_resident(allocates_);
+  uploaded_ = true;
+}
 
 void GraphExec::launch(Stream& stream) {
   const std::scoped_lock lock(mutex_);
@@ -138,53 +185,62 @@ void GraphExec::launch(Stream& stream) {
   memory.set_last_use(frees_, last_launch_);
 }
 
-void GraphExec::find_last_uses() {
-  std::vector<bool> used(steps_.size());
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
-    for (const std::uint32_t before : step->after)
-      if (!used[before]) {
-        used[before] = true;
-        step->last_of.push_back(before);
-      }
+OpRef GraphExec::make_begin() const {
+  const ConditionalVariables& variables = definition_->conditionals();
+  const bool has_defaults =
+      std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable->has_default(); });
+  return has_defaults || launches_graphs_ ? OpRef(new BeginOp(variables, launches_graphs_ ? runs_ : nullptr)) : OpRef();
 }
 
 void GraphExec::start(Stream& stream) {
-  for (const Step& step : steps_) require_context(step.node->work());
-  const OpPlace place = stream.place();
   const auto priority =
       (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0 ? Priority::of_node : Priority::of_stream;
-  std::vector<OpRef> ops(steps_.size());
-  const auto point = [] { return OpRef(new MarkerOp); };
-  const auto made = [&](std::uint32_t i) -> const OpRef& {
-    if (!ops[i]) ops[i] = steps_[i].enabled ? make_op(services_, steps_[i].node->work(), place, priority) : point();
-    return ops[i];
-  };
-  // A graph with one root begins with it, one with a single end ends with that.
-  const OpRef first = roots_ == 1 ? made(0) : point();
-  const OpRef last = ends_.size() == 1 ? made(ends_.front()) : point();
-  stream.enqueue(*first, *last, last_launch_ ? &*last_launch_ : nullptr);
-  last_launch_ = last;
-  if (&*first == &*last) return;
-  const SubmitAtEnd submit_last(*last);
-  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    const OpRef op = made(i);
-    for (const std::uint32_t before : step.after) op->put_after(*ops[before]);
-    for (const std::uint32_t before : step.last_of) ops[before] = {};
-    if (&*op == &*first || &*op == &*last) continue;
-    if (step.after.empty()) op->put_after(*first);
-    op->submit();
+  const OpSettings settings{services_, stream.place(), priority, nullptr};
+  uploaded_ = true;
+  if (!launches_graphs_) return steps_->launch(settings, stream, last_launch_, make_begin(), {});
+  auto* const end = new EnvironmentEndOp(runs_);
+  const OpRef keep(end);
+  const auto outermost = GraphEnvironment::outermost(settings, [keep, end] { end->complete(); });
+  const auto environment = GraphEnvironment::inside(outermost, *this);
+  end->set_environment(environment);
+  try {
+    steps_->launch(environment->settings(), stream, last_launch_, make_begin(), keep);
+  } catch (...) {
+    const bool is_launched = last_launch_ && &*last_launch_ == end;
+    if (!is_launched) end->set_environment(nullptr);
+    throw;
   }
-  if (steps_.empty()) last->put_after(*first);
-  if (ends_.size() != 1)
-    for (const std::uint32_t end : ends_) last->put_after(*ops[end]);
+}
+
+bool GraphExec::launch_inside(const std::shared_ptr<GraphEnvironment>& environment) {
+  if (runs_->exchange(true)) return false;
+  const OpSettings settings = environment->settings();
+  bool has_end = false;
+  try {
+    auto* const end = new InsideEndOp(shared_from_this(), runs_, environment);
+    const OpRef keep(end);
+    LaunchedBody launched;
+    OpRef begin;
+    {
+      const std::scoped_lock lock(mutex_);
+      launched = GraphSteps::launched(steps_);
+      begin = make_begin();
+    }
+    GraphSteps::start(settings, launched, begin, *end, has_end);
+    return true;
+  } catch (const std::exception& error) {
+    settings.place.context->fail(CUDA_ERROR_LAUNCH_FAILED, error.what());
+    if (!has_end) *runs_ = false;
+    return has_end;
+  }
 }
 
 void GraphExec::set_work(const GraphNode& node, NodeWork work) {
   const std::scoped_lock lock(mutex_);
   GraphNode& mine = *step_of(node).node;
-  require(mine.type() == type_of(work) && work_change(mine.work(), work) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
-          CUDA_ERROR_INVALID_VALUE, "the node of an executable graph can't be changed so");
+  require(
+      mine.type() == type_of(work) && work_change(mine.work(), work, launches_graphs_) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
+      CUDA_ERROR_INVALID_VALUE, "the node of an executable graph can't be changed so");
   mine.set_work(std::move(work));
 }
 
@@ -204,7 +260,9 @@ bool GraphExec::enabled(const GraphNode& node) const {
 
 GraphMismatch GraphExec::update(const Graph& graph) {
   const std::scoped_lock lock(mutex_);
-  return take(*definition_, graph);
+  const GraphMismatch mismatch = take(*definition_, graph);
+  if (mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) definition_->conditionals() = graph.conditionals();
+  return mismatch;
 }
 
 GraphMismatch GraphExec::update_child(const GraphNode& node, const Graph& child) {
@@ -216,7 +274,7 @@ GraphMismatch GraphExec::update_child(const GraphNode& node, const Graph& child)
 
 GraphMismatch GraphExec::take(Graph& mine, const Graph& theirs) {
   const auto replaced = std::make_shared<std::vector<UserObjects>>();
-  const GraphMismatch mismatch = take_work(mine, theirs, *replaced);
+  const GraphMismatch mismatch = take_work(mine, theirs, launches_graphs_, *replaced);
   keep_until_launched(replaced);
   return mismatch;
 }

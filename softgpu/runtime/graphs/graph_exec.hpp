@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,10 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/graphs/graph.hpp"
+#include "softgpu/runtime/graphs/graph_steps.hpp"
 
 namespace softgpu::runtime {
 
+class GraphEnvironment;
 struct GraphServices;
 class Stream;
 
@@ -28,19 +32,40 @@ struct GraphMismatch {
   const GraphNode* from = nullptr;  // the dependency of it that differs
 };
 
-// Thread-safe.
-class GraphExec {
+// Why a graph can't be made executable.
+class InstantiateFailure : public Failure {
  public:
-  // Throws CUDA_ERROR_INVALID_VALUE for a graph with a cycle, or with memory nodes that another executable graph has.
+  InstantiateFailure(CUresult code, CUgraphInstantiateResult result, const GraphNode* node, const char* message)
+      : Failure(code, message), result_(result), node_(node) {}
+  CUgraphInstantiateResult result() const { return result_; }
+  const GraphNode* node() const { return node_; }  // null: no single one
+
+ private:
+  CUgraphInstantiateResult result_;
+  const GraphNode* node_;
+};
+
+// Thread-safe.
+class GraphExec : public std::enable_shared_from_this<GraphExec> {
+ public:
+  // Throws InstantiateFailure for a graph with a cycle or with numbers for conditional nodes that it does not have, and
+  // CUDA_ERROR_INVALID_VALUE for one with memory or conditional nodes that another executable graph has.
   GraphExec(GraphServices& services, const Graph& graph, std::uint64_t flags);
   ~GraphExec();
 
   std::uint64_t flags() const { return flags_; }
+  CUgraphExec handle() const { return handle_; }
+  void set_handle(CUgraphExec handle) { handle_ = handle; }
 
   // Prepares what the first launch would have to.
   void upload();
+  bool uploaded() const { return uploaded_; }
   // After all earlier launches, too.
   void launch(Stream& stream);
+
+  bool launchable_from_device() const { return (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0; }
+  // For a launch by a kernel: starts it now, in an environment of its own. False: it is running.
+  bool launch_inside(const std::shared_ptr<GraphEnvironment>& environment);
 
   // `node` is one of the graph that it was made from, or of a child graph in that; throws CUDA_ERROR_INVALID_VALUE for
   // others and for work that is of another type.
@@ -53,19 +78,11 @@ class GraphExec {
   GraphMismatch update_child(const GraphNode& node, const Graph& child);
 
  private:
-  struct Step {
-    GraphNode* node = nullptr;           // of definition_
-    std::vector<std::uint32_t> after;    // earlier steps
-    std::vector<std::uint32_t> last_of;  // those of them that no later step comes after
-    bool enabled = true;
-  };
-  std::uint32_t add_step(GraphNode& node, std::vector<std::uint32_t> after);
-  std::uint32_t add_child(GraphNode& node, std::vector<std::uint32_t> after);
-  std::vector<std::uint32_t> add_nodes(const Graph& graph, const std::vector<std::uint32_t>& after);
+  using Step = GraphSteps::Step;
   const Step& step_of(const GraphNode& node) const;
   Step& step_of(const GraphNode& node) { return const_cast<Step&>(std::as_const(*this).step_of(node)); }
-  void find_last_uses();
   void start(Stream& stream);
+  OpRef make_begin() const;
   GraphMismatch take(Graph& mine, const Graph& theirs);
   void keep_until_launched(std::shared_ptr<void> used) const;
 
@@ -73,20 +90,24 @@ class GraphExec {
   const std::uint64_t flags_;
   const std::shared_ptr<Graph> definition_;  // a copy
   mutable std::mutex mutex_;
-  std::vector<Step> steps_;  // in order
-  std::size_t roots_ = 0;
-  std::vector<std::uint32_t> ends_;                                 // after which nothing comes
-  std::unordered_map<std::uint64_t, std::uint32_t> steps_by_node_;  // of the original graph
+  const std::shared_ptr<GraphSteps> steps_;
+  const bool launches_graphs_;  // its kernels do, or a kernel launches it
+  CUgraphExec handle_ = nullptr;
+  std::atomic<bool> uploaded_{false};
+  const std::shared_ptr<std::atomic<bool>> runs_ = std::make_shared<std::atomic<bool>>(false);  // if launches_graphs_
+  std::unordered_map<std::uint64_t, Step*> steps_by_node_;                                      // of the original graph
   std::vector<std::shared_ptr<GraphAllocation>> allocates_, frees_;
+  const ConditionalVariables taken_;  // that no other executable graph may have
   OpRef last_launch_;
 };
 
 // What keeps a node from having another's work, which is of the same type; else CU_GRAPH_EXEC_UPDATE_SUCCESS.
-CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next);
+// `launches_graphs`: whether kernels of the executable graph may.
+CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next, bool launches_graphs);
 
 // Gives the nodes of one graph the work of another that is like it: node by node from the ends of both, and from there
 // by the order of dependencies. All of them or, where something does not fit, none.
 // The objects that programs gave to the graphs change hands as well; `replaced` gets those that went.
-GraphMismatch take_work(Graph& graph, const Graph& from, std::vector<UserObjects>& replaced);
+GraphMismatch take_work(Graph& graph, const Graph& from, bool launches_graphs, std::vector<UserObjects>& replaced);
 
 }  // namespace softgpu::runtime

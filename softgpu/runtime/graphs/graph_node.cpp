@@ -13,11 +13,12 @@ struct OpMaker {
   const MemoryServices& memory;
   const OpPlace& place;
   Priority priority;
+  const std::shared_ptr<exec::DeviceGraphs>& graphs;
 
   OpRef operator()(const KernelWork& work) const {
     LaunchRequest request = work.request;
     if (priority == Priority::of_stream) request.priority = place.priority;
-    return make_op(*work.function, work.module, request, work.arguments, place.queue);
+    return make_op(*work.function, work.module, request, work.arguments, place.queue, graphs);
   }
   OpRef operator()(const CopyWork& work) const { return make_op(memory, in(work.context), work.copy); }
   OpRef operator()(const FillWork& work) const { return make_op(memory, in(work.context), work.fill); }
@@ -33,6 +34,7 @@ struct OpMaker {
   OpRef operator()(const FreeWork&) const { return point(); }
   OpRef operator()(const EmptyWork&) const { return point(); }
   OpRef operator()(const ChildWork&) const { return point(); }
+  OpRef operator()(const ConditionalWork&) const { return point(); }
 
  private:
   static OpRef point() { return OpRef(new MarkerOp); }
@@ -40,6 +42,12 @@ struct OpMaker {
 };
 
 }  // namespace
+
+std::span<const std::shared_ptr<Graph>> graphs_inside(const NodeWork& work) {
+  if (const auto* child = std::get_if<ChildWork>(&work)) return {&child->graph, 1};
+  if (const auto* conditional = std::get_if<ConditionalWork>(&work)) return conditional->bodies;
+  return {};
+}
 
 KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request,
                             const Context* context) {
@@ -54,8 +62,8 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
   return work;
 }
 
-OpRef make_op(const GraphServices& services, const NodeWork& work, const OpPlace& place, Priority priority) {
-  return std::visit(OpMaker{services.memory, place, priority}, work);
+OpRef make_op(const NodeWork& work, const OpSettings& settings) {
+  return std::visit(OpMaker{settings.services.memory, settings.place, settings.priority, settings.graphs}, work);
 }
 
 }  // namespace softgpu::runtime

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -16,6 +17,7 @@
 
 namespace softgpu::runtime {
 
+class ConditionalVariable;
 class Event;
 class Function;
 class Graph;
@@ -88,12 +90,24 @@ struct MemoryOperationsWork {
   std::vector<MemoryOperation> operations;
 };
 
+struct ConditionalWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<ConditionalVariable> variable;
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::shared_ptr<Graph>> bodies;  // the node's own
+  std::vector<CUgraph> handles;                // of the bodies, as the program sees them
+};
+
 using NodeWork = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, ChildWork, WaitWork, RecordWork,
-                              AllocateWork, FreeWork, MemoryOperationsWork>;
+                              AllocateWork, FreeWork, MemoryOperationsWork, ConditionalWork>;
 
 inline CUgraphNodeType type_of(const NodeWork& work) {
   return std::visit([](const auto& one) { return CUgraphNodeType{one.kType}; }, work);
 }
+
+// The graphs that belong to the node: a child graph, or the bodies of a condition.
+std::span<const std::shared_ptr<Graph>> graphs_inside(const NodeWork& work);
 
 // Checks, copies and compiles what the launches of such a node need. `context`: the only one that the kernel may be of;
 // null: any.
@@ -103,7 +117,16 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
 // Whose priority kernels of a graph have.
 enum class Priority { of_stream, of_node };
 
-// The Op that does it once, for a launch of the graph there. Child graphs have none: their nodes have.
-OpRef make_op(const GraphServices& services, const NodeWork& work, const OpPlace& place, Priority priority);
+// How the Ops of a launch are made.
+struct OpSettings {
+  const GraphServices& services;
+  OpPlace place;
+  Priority priority;
+  std::shared_ptr<exec::DeviceGraphs> graphs;  // for kernels that launch graphs; null: none does
+};
+
+// The Op that does it once, for a launch of the graph there. Child graphs have none: their nodes have. Those of
+// conditional nodes are made by GraphSteps.
+OpRef make_op(const NodeWork& work, const OpSettings& settings);
 
 }  // namespace softgpu::runtime

@@ -1,6 +1,7 @@
 // Giving an executable graph the work of another graph that is like the one it was made from.
 #include <unordered_map>
 
+#include "softgpu/runtime/code/function.hpp"
 #include "softgpu/runtime/code/module.hpp"
 #include "softgpu/runtime/graphs/graph_exec.hpp"
 #include "softgpu/runtime/work/context.hpp"
@@ -13,10 +14,13 @@ using Result = CUgraphExecUpdateResult;
 // What keeps a node from having another's work, which is of the same type.
 struct WorkChange {
   const NodeWork& now;
+  bool launches_graphs;  // kernels of the executable graph may
 
   Result operator()(const KernelWork& next) const {
     const auto& kernel = std::get<KernelWork>(now);
     if (&kernel.module->context() != &next.module->context())
+      return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+    if (next.function->facts().launches_graphs && !launches_graphs)
       return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
     return kernel.request.cooperative == next.request.cooperative ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                                                                   : CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
@@ -38,6 +42,12 @@ struct WorkChange {
   Result operator()(const FreeWork& next) const {
     return allowed(std::get<FreeWork>(now).allocation == next.allocation);
   }
+  // The number changes with the graph, which says what its default is and which one the kernels set.
+  Result operator()(const ConditionalWork& next) const {
+    const auto& conditional = std::get<ConditionalWork>(now);
+    return allowed(conditional.context == next.context && conditional.type == next.type &&
+                   conditional.bodies.size() == next.bodies.size());
+  }
   template <typename Work>
   Result operator()(const Work&) const {
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -52,6 +62,8 @@ struct WorkChange {
 // Pairs of nodes of the graph and the one it is compared with.
 class Pairing {
  public:
+  explicit Pairing(bool launches_graphs) : launches_graphs_(launches_graphs) {}
+
   GraphMismatch add(Graph& mine, const Graph& theirs) {
     graphs_.emplace_back(&mine, &theirs);
     if (mine.nodes().size() != theirs.nodes().size()) return {.result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
@@ -75,8 +87,12 @@ class Pairing {
       mine->user_objects().swap(objects);
       replaced.push_back(std::move(objects));
     }
-    for (const auto& [mine, theirs] : pairs_)
-      if (mine->type() != CU_GRAPH_NODE_TYPE_GRAPH) mine->share_work(*theirs);
+    for (const auto& [mine, theirs] : pairs_) {
+      if (const auto* conditional = std::get_if<ConditionalWork>(&theirs->work()))
+        mine->set_variable(conditional->variable);
+      else if (mine->type() != CU_GRAPH_NODE_TYPE_GRAPH)
+        mine->share_work(*theirs);
+    }
   }
 
  private:
@@ -103,12 +119,18 @@ class Pairing {
       if (!pair(*mine.dependencies()[i].node, dependency))
         return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, &theirs, &dependency};
     }
-    if (const auto* child = std::get_if<ChildWork>(&mine.work()))
-      return add(*child->graph, *std::get<ChildWork>(theirs.work()).graph);
-    const Result result = work_change(mine.work(), theirs.work());
-    return result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? GraphMismatch{} : GraphMismatch{result, &theirs, nullptr};
+    if (const Result result = work_change(mine.work(), theirs.work(), launches_graphs_);
+        result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+      return {result, &theirs, nullptr};
+    const auto my_graphs = graphs_inside(mine.work()), their_graphs = graphs_inside(theirs.work());
+    for (std::size_t i = 0; i < my_graphs.size(); ++i)
+      if (const GraphMismatch mismatch = add(*my_graphs[i], *their_graphs[i]);
+          mismatch.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return mismatch;
+    return {};
   }
 
+  const bool launches_graphs_;
   std::vector<std::pair<Graph*, const Graph*>> graphs_;  // with their child graphs
   std::vector<std::pair<GraphNode*, const GraphNode*>> pairs_;
   std::size_t checked_ = 0;
@@ -117,12 +139,12 @@ class Pairing {
 
 }  // namespace
 
-CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next) {
-  return std::visit(WorkChange{now}, next);
+CUgraphExecUpdateResult work_change(const NodeWork& now, const NodeWork& next, bool launches_graphs) {
+  return std::visit(WorkChange{now, launches_graphs}, next);
 }
 
-GraphMismatch take_work(Graph& graph, const Graph& from, std::vector<UserObjects>& replaced) {
-  Pairing pairing;
+GraphMismatch take_work(Graph& graph, const Graph& from, bool launches_graphs, std::vector<UserObjects>& replaced) {
+  Pairing pairing(launches_graphs);
   const GraphMismatch mismatch = pairing.add(graph, from);
   if (mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) pairing.apply(replaced);
   return mismatch;
