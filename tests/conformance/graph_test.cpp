@@ -399,6 +399,25 @@ TEST_F(Graphs, AnUpdateTakesTheUserObjectsToo) {
   EXPECT_EQ(destroyed, 1);
 }
 
+TEST_F(Graphs, ADrawingSaysWhatItsFlagsAskFor) {
+  const TestGraph graph;
+  const CUgraphNode node = add_node(graph.get(), {}, 1);
+  CUDA_HOST_NODE_PARAMS host{[](void*) {}, nullptr};
+  CUgraphNode called = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddHostNode)(&called, graph.get(), &node, 1, &host));
+  const std::string path = testing::TempDir() + "flags.dot";
+  const auto drawn = [&](unsigned flags) {
+    EXPECT_SUCCESS(CU(cuGraphDebugDotPrint)(graph.get(), path.c_str(), flags));
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const size_t plain = drawn(0).size();
+  for (const unsigned flag : {CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS,
+                              CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES})
+    EXPECT_GT(drawn(flag).size(), plain) << flag;
+  std::remove(path.c_str());
+}
+
 TEST_F(Graphs, AGraphCanBeDrawn) {
   const TestGraph graph;
   add_node(graph.get(), {add_node(graph.get(), {}, 1)}, 1);
