@@ -53,7 +53,8 @@ struct ExtraSource {
 
 /// What the compiler is told. What is not given is left to the compiler's default. Names are cuda.core's; NVRTC's
 /// documentation says what each one does. An option that the compiler of a program can't honour is refused when it is
-/// compiled, never dropped.
+/// compiled. Only those of PTX programs, which the linker compiles, are left out where the linker doesn't have them, as
+/// cuda.core does: they are about the source that the PTX was made of.
 struct ProgramOptions {
   std::string name = "default_program";  ///< what diagnostics call the source file
   /// "sm_90", "compute_90"…; when not given that of the current device, or without any device the newest that the
@@ -113,7 +114,7 @@ struct ProgramOptions {
   std::optional<bool> numba_debug = {};
 
   /// The options as `backend` reads them, for a compilation to `target`. Throws InvalidArgument that lists the options
-  /// which it doesn't have.
+  /// which it doesn't have; a linker's are left out.
   CUPRUM_API std::vector<std::string> as_arguments(CompilerBackendType backend, Target target) const;
 };
 
@@ -181,7 +182,10 @@ class CUPRUM_API Program {
   detail::Shared<detail::ProgramResource> shared_;
 };
 
+/// Print cuda.core's words: "c++", "ptx", "nvvm"; "NVRTC", "NVVM", "nvJitLink", "driver"; "created", "not_attempted",
+/// "failed".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, SourceCodeType type);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, CompilerBackendType backend);
+CUPRUM_API std::ostream& operator<<(std::ostream& out, PCHStatusType status);
 
 }  // namespace cuprum

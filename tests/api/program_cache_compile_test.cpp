@@ -219,7 +219,8 @@ TEST_F(ProgramCacheCompileTest, SaysWhyThereIsNoKey) {
   EXPECT_THAT(why(source, {.create_pch = "x"}), HasSubstr("'mine.cu' has no cache key: the option create_pch is for"));
   EXPECT_THAT(why(source, {.time = "x"}), HasSubstr("the option time is for"));
   EXPECT_THAT(why("#include HEADER", {}), HasSubstr("a computed #include can't be followed"));
-  EXPECT_THAT(why(".version 8.0", {}, SourceCodeType::ptx), HasSubstr("PTX is not compiled to become ptx"));
+  EXPECT_THAT(why(".version 8.0", {}, SourceCodeType::ptx),
+              HasSubstr("a program of ptx is not compiled to become ptx"));
   EXPECT_THAT(why(source, {.use_libdevice = true}), HasSubstr("no option for use_libdevice"));
 
   const auto key_with = [](std::string digest) {

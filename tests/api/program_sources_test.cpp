@@ -121,6 +121,14 @@ TEST_F(ProgramSourcesTest, PtxHasNoLtoirAndNoNames) {
               HasSubstr("name expressions are for CUDA C++"));
 }
 
+TEST_F(ProgramSourcesTest, PtxLeavesOutWhatTheLinkerDoesNotHave) {
+  const std::string ptx(Program(cxx).compile(Target::ptx).code());
+  const ProgramOptions options{.std = "c++20", .device_code_optimize = false, .define_macro = {{"A"}}};
+  EXPECT_EQ(run(Program(ptx, SourceCodeType::ptx, options).compile(Target::cubin)), 42);
+  const Program extra(ptx, SourceCodeType::ptx, {.extra_sources = {{"more.ll", "; nothing"}}});
+  EXPECT_THAT(error_of<InvalidArgument>([&] { extra.compile(Target::cubin); }), HasSubstr("has no extra_sources"));
+}
+
 TEST_F(ProgramSourcesTest, OptionsThatAreNotForThisSourceAreReported) {
   EXPECT_THAT(
       error_of<InvalidArgument>([] { Program(add_ir, SourceCodeType::nvvm, {.std = "c++17"}).compile(Target::ptx); }),

@@ -4,6 +4,7 @@
 
 #include "core/compile/compiler_arguments.hpp"
 #include "core/compile/nvrtc_compilation.hpp"
+#include "core/compile/program_options.hpp"
 #include "device_image/architecture.hpp"
 
 namespace cuprum {
@@ -145,7 +146,9 @@ std::vector<std::string> LinkerOptions::as_arguments(CompilerBackendType linker)
       }
       return arguments;
     }
-    default: throw InvalidArgument(support::text("the linkers are nvJitLink and the driver's; ", linker, " is none"));
+    default:
+      throw InvalidArgument(
+          support::text("the linkers are nvJitLink and the driver's; ", core::title(linker), " is none"));
   }
 }
 

@@ -49,8 +49,8 @@ Code result_of(const NvrtcCompilation& compilation, const ProgramResource& progr
 }
 
 [[noreturn]] void refuse_target(const ProgramResource& program, Target target, const char* possible) {
-  throw InvalidArgument(text("'", program.options.name, "' is ", program.type, ", which can't be compiled to ", target,
-                             ", only to ", possible));
+  throw InvalidArgument(text("'", program.options.name, "' is ", core::title(program.type),
+                             ", which can't be compiled to ", target, ", only to ", possible));
 }
 
 Compiled compile_cxx(ProgramResource& program, Target target, const CompileOptions& options) {
@@ -77,7 +77,7 @@ Compiled compile_cxx(ProgramResource& program, Target target, const CompileOptio
 
 void refuse_names(const ProgramResource& program, const CompileOptions& options) {
   if (options.name_expressions.empty()) return;
-  throw InvalidArgument(text("'", program.options.name, "' is ", program.type,
+  throw InvalidArgument(text("'", program.options.name, "' is ", core::title(program.type),
                              ": name expressions are for CUDA C++; ask for the symbols themselves"));
 }
 
@@ -106,7 +106,7 @@ Compiled compile_ptx(const ProgramResource& program, Target target, const Compil
     result.code.bytes = std::move(linked.bytes);
     result.log = link->info_log();
   } catch (const LinkError& error) {
-    throw CompileError({.summary = text(linker, " could not compile the PTX of '", result.code.name,
+    throw CompileError({.summary = text(core::title(linker), " could not compile the PTX of '", result.code.name,
                                         "' with the options ", support::join(arguments, " ")),
                         .log = error.log().empty() ? error.what() : error.log(),
                         .options = arguments});
@@ -199,14 +199,29 @@ std::optional<PCHStatusType> Program::pch_status() const { return Access::resour
 
 void Program::close() { Access::close(*this); }
 
+const char* core::title(SourceCodeType type) {
+  constexpr const char* titles[] = {"CUDA C++", "PTX", "NVVM IR"};
+  return titles[static_cast<int>(type)];
+}
+
+const char* core::title(CompilerBackendType backend) {
+  constexpr const char* titles[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
+  return titles[static_cast<int>(backend)];
+}
+
 std::ostream& operator<<(std::ostream& out, SourceCodeType type) {
-  constexpr const char* names[] = {"CUDA C++", "PTX", "NVVM IR"};
-  return out << names[static_cast<int>(type)];
+  constexpr const char* words[] = {"c++", "ptx", "nvvm"};
+  return out << words[static_cast<int>(type)];
 }
 
 std::ostream& operator<<(std::ostream& out, CompilerBackendType backend) {
-  constexpr const char* names[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
-  return out << names[static_cast<int>(backend)];
+  constexpr const char* words[] = {"NVRTC", "NVVM", "nvJitLink", "driver"};
+  return out << words[static_cast<int>(backend)];
+}
+
+std::ostream& operator<<(std::ostream& out, PCHStatusType status) {
+  constexpr const char* words[] = {"created", "not_attempted", "failed"};
+  return out << words[static_cast<int>(status)];
 }
 
 }  // namespace cuprum

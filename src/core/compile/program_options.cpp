@@ -4,6 +4,7 @@
 
 #include "core/compile/compiler_arguments.hpp"
 #include "core/compile/nvrtc_compilation.hpp"
+#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace cuprum {
@@ -24,19 +25,18 @@ Arguments macros(const std::vector<Macro>& definitions) {
 template <typename Row>
 void for_each_option(const ProgramOptions& o, Row&& row) {
   using enum Style;
-  constexpr bool in_linkers = true;
   row("std", o.std, {value, "--std"}, {});
   row("relocatable_device_code", o.relocatable_device_code, {boolean, "--relocatable-device-code"}, {});
   row("extensible_whole_program", o.extensible_whole_program, {flag, "--extensible-whole-program"}, {});
-  row("debug", o.debug, {flag, "--device-debug"}, {flag, "-g"}, in_linkers);
-  row("lineinfo", o.lineinfo, {flag, "--generate-line-info"}, {}, in_linkers);
+  row("debug", o.debug, {flag, "--device-debug"}, {flag, "-g"});
+  row("lineinfo", o.lineinfo, {flag, "--generate-line-info"}, {});
   row("device_code_optimize", o.device_code_optimize, {flag, "--dopt=on"}, {level, "-opt"});
-  row("ptxas_options", o.ptxas_options, {value, "--ptxas-options"}, {}, in_linkers);
-  row("max_register_count", o.max_register_count, {value, "--maxrregcount"}, {}, in_linkers);
-  row("ftz", o.ftz, {boolean, "--ftz"}, {digit, "-ftz"}, in_linkers);
-  row("prec_sqrt", o.prec_sqrt, {boolean, "--prec-sqrt"}, {digit, "-prec-sqrt"}, in_linkers);
-  row("prec_div", o.prec_div, {boolean, "--prec-div"}, {digit, "-prec-div"}, in_linkers);
-  row("fma", o.fma, {boolean, "--fmad"}, {digit, "-fma"}, in_linkers);
+  row("ptxas_options", o.ptxas_options, {value, "--ptxas-options"}, {});
+  row("max_register_count", o.max_register_count, {value, "--maxrregcount"}, {});
+  row("ftz", o.ftz, {boolean, "--ftz"}, {digit, "-ftz"});
+  row("prec_sqrt", o.prec_sqrt, {boolean, "--prec-sqrt"}, {digit, "-prec-sqrt"});
+  row("prec_div", o.prec_div, {boolean, "--prec-div"}, {digit, "-prec-div"});
+  row("fma", o.fma, {boolean, "--fmad"}, {digit, "-fma"});
   row("use_fast_math", o.use_fast_math, {flag, "--use_fast_math"}, {});
   row("extra_device_vectorization", o.extra_device_vectorization, {flag, "--extra-device-vectorization"}, {});
   row("link_time_optimization", o.link_time_optimization, {flag, "--dlink-time-opt"}, {flag, "-gen-lto"});
@@ -60,11 +60,11 @@ void for_each_option(const ProgramOptions& o, Row&& row) {
   row("diag_suppress", o.diag_suppress, {value, "--diag-suppress"}, {});
   row("diag_warn", o.diag_warn, {value, "--diag-warn"}, {});
   row("brief_diagnostics", o.brief_diagnostics, {boolean, "--brief-diagnostics"}, {});
-  row("time", o.time, {value, "--time"}, {}, in_linkers);
-  row("split_compile", o.split_compile, {value, "--split-compile"}, {}, in_linkers);
+  row("time", o.time, {value, "--time"}, {});
+  row("split_compile", o.split_compile, {value, "--split-compile"}, {});
   row("fdevice_syntax_only", o.fdevice_syntax_only, {flag, "--fdevice-syntax-only"}, {});
   row("minimal", o.minimal, {flag, "--minimal"}, {});
-  row("no_cache", o.no_cache, {flag, "--no-cache"}, {}, in_linkers);
+  row("no_cache", o.no_cache, {flag, "--no-cache"}, {});
   row("fdevice_time_trace", o.fdevice_time_trace, {value, "--fdevice-time-trace"}, {});
   row("frandom_seed", o.frandom_seed, {value, "--frandom-seed"}, {});
   row("ofast_compile", o.ofast_compile, {value, "--Ofast-compile"}, {});
@@ -112,6 +112,7 @@ LinkerOptions linker_options(const ProgramOptions& options) {
           .arch = options.arch,
           .max_register_count = options.max_register_count,
           .time = options.time.has_value(),
+          .link_time_optimization = options.link_time_optimization,
           .debug = options.debug,
           .lineinfo = options.lineinfo,
           .ftz = options.ftz,
@@ -125,15 +126,30 @@ LinkerOptions linker_options(const ProgramOptions& options) {
 
 }  // namespace core
 
+// What the linker doesn't have is about the C++ that the PTX was made of.
+std::vector<std::string> core::linker_arguments(const ProgramOptions& options, CompilerBackendType linker) {
+  if (!options.extra_sources.empty()) {
+    throw InvalidArgument(support::text("'", options.name,
+                                        "' is PTX, which has no extra_sources: leave them out, or "
+                                        "link what they are compiled to"));
+  }
+  if (options.numba_debug.value_or(false)) {
+    support::log(support::text("numba_debug of '", options.name,
+                               "' is ignored: it is PTX, and the linker that compiles that has no such option"));
+  }
+  return linker_options(options).as_arguments(linker);
+}
+
 std::vector<std::string> ProgramOptions::as_arguments(CompilerBackendType backend, Target target) const {
   using core::Spelling;
+  if (backend == CompilerBackendType::nvjitlink || backend == CompilerBackendType::driver)
+    return core::linker_arguments(*this, backend);
   core::check_targets(*this, target);
-  const bool is_linked = backend == CompilerBackendType::nvjitlink || backend == CompilerBackendType::driver;
   std::vector<std::string> arguments;
   std::vector<std::string> refused;
-  const auto row = [&](const char* option, const auto& value, Spelling nvrtc, Spelling nvvm, bool in_linkers = false) {
+  const auto row = [&](const char* option, const auto& value, Spelling nvrtc, Spelling nvvm) {
     const Spelling spelling = backend == CompilerBackendType::nvvm ? nvvm : nvrtc;
-    const bool exists = is_linked ? in_linkers : spelling.style != core::Style::none;
+    const bool exists = spelling.style != core::Style::none;
     if (!exists && core::is_given(nvrtc, value)) refused.emplace_back(option);  // NVRTC has every option
     core::write(arguments, spelling, value);
   };
@@ -145,11 +161,10 @@ std::vector<std::string> ProgramOptions::as_arguments(CompilerBackendType backen
     if (device_code_optimize == false && !debug.value_or(false)) refused.emplace_back("device_code_optimize = false");
   }
   if (!refused.empty()) {
-    throw InvalidArgument(support::text("'", name, "' is compiled by ", backend, ", which has no option for ",
-                                        support::join(refused), ": leave ", refused.size() == 1 ? "it" : "them",
-                                        " out"));
+    throw InvalidArgument(support::text("'", name, "' is compiled by ", core::title(backend),
+                                        ", which has no option for ", support::join(refused), ": leave ",
+                                        refused.size() == 1 ? "it" : "them", " out"));
   }
-  if (is_linked) return core::linker_options(*this).as_arguments(backend);
   const bool makes_ltoir = target == Target::ltoir && !link_time_optimization.value_or(false);
   if (makes_ltoir) arguments.emplace_back(backend == CompilerBackendType::nvvm ? "-gen-lto" : "--dlink-time-opt");
   arguments.push_back((backend == CompilerBackendType::nvrtc ? "--gpu-architecture=" : "-arch=") +

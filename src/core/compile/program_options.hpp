@@ -12,7 +12,14 @@ namespace cuprum::core {
 std::string architecture(const ProgramOptions& options, CompilerBackendType backend, Target target);
 
 /// The options of a program of PTX, which the linker compiles, as the linker's. Those that it doesn't have are left
-/// out: ProgramOptions::as_arguments reports them.
+/// out, as cuda.core does.
 LinkerOptions linker_options(const ProgramOptions& options);
+
+/// The same as the linker reads them. Throws InvalidArgument for extra sources.
+std::vector<std::string> linker_arguments(const ProgramOptions& options, CompilerBackendType linker);
+
+/// What messages call them.
+const char* title(SourceCodeType type);
+const char* title(CompilerBackendType backend);
 
 }  // namespace cuprum::core

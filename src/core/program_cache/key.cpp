@@ -107,7 +107,7 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
   }
   const bool is_compilation =
       target == Target::cubin || target == Target::ltoir || (target == Target::ptx && type != SourceCodeType::ptx);
-  if (!is_compilation) return {.obstacle = text(type, " is not compiled to become ", target)};
+  if (!is_compilation) return {.obstacle = text("a program of ", type, " is not compiled to become ", target)};
   std::vector<std::string> names = key_options.name_expressions;
   std::sort(names.begin(), names.end());
   const CompilerBackendType backend = backend_of(type);
