@@ -14,6 +14,9 @@ class Device;
 /// What a place is. `host_numa` is one NUMA node of the host, `host_numa_current` the one of the calling thread.
 enum class LocationType { device, host, host_numa, host_numa_current };
 
+/// Prints cuda.core's words: "device", "host", "host_numa", "host_numa_current".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, LocationType type);
+
 /// A Device or a Host; converts from both, so that either can be passed where a place is wanted. A value.
 class CUPRUM_API Location {
  public:

@@ -10,11 +10,15 @@
 #include <cuprum/location.hpp>
 #include <cuprum/managed_buffer.hpp>
 #include <cuprum/memory_pool.hpp>
+#include <iosfwd>
 #include <optional>
 
 namespace cuprum {
 
 enum class ManagedMemoryLocationType { device, host, host_numa };
+
+/// Prints cuda.core's words: "device", "host", "host_numa".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, ManagedMemoryLocationType type);
 
 struct ManagedMemoryResourceOptions {
   /// Where the memory should be. Without preferred_location_type: a device's number, -1 for the host, none for no

@@ -10,6 +10,7 @@
 #include <cuprum/detail/export.hpp>
 #include <cuprum/location.hpp>
 #include <cuprum/memory_resource.hpp>
+#include <iosfwd>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,12 @@ using VirtualMemoryLocationType = LocationType;
 enum class VirtualMemoryHandleType { posix_fd, win32_kmt, fabric };
 enum class VirtualMemoryGranularityType { minimum, recommended };
 enum class VirtualMemoryAccessType { read_write, read };
+
+/// Print cuda.core's words: "pinned", "posix_fd", "recommended", "rw"…
+CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryAllocationType type);
+CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryHandleType type);
+CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryGranularityType type);
+CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryAccessType type);
 
 struct VirtualMemoryResourceOptions {
   VirtualMemoryAllocationType allocation_type = VirtualMemoryAllocationType::pinned;
