@@ -84,6 +84,16 @@ class ApiBench {
         "launch, 5 typed arguments", [&] { bare_five(); },
         [&] { launch(stream_, one_thread, typed_, data_, factor_, count_, offset_, n_); });
     compare(
+        "launch, 5 arguments at run time", [&] { bare_five(); },
+        [&] {
+          const void* addresses[] = {&address_, &factor_, &count_, &offset_, &n_};
+          const std::size_t sizes[] = {sizeof address_, sizeof factor_, sizeof count_, sizeof offset_, sizeof n_};
+          launch(stream_, one_thread, five_, KernelArguments{addresses, sizes});
+        });
+    compare(
+        "launch, 5 arguments, foreign stream", [&] { bare_five(); },
+        [&] { launch(queue_, one_thread, five_, data_, factor_, count_, offset_, n_); });
+    compare(
         "launch, 16 arguments",
         [&] {
           void* arguments[] = {&address_, &address_, &address_, &address_, &count_,  &count_,  &count_, &count_,

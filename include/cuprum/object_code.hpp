@@ -88,6 +88,15 @@ class CUPRUM_API ObjectCode {
   /// linked code can't be made.
   void save(const std::string& path) const;
 
+  /// All of it as bytes, to be sent to another process or kept: the code, the PTX of the same compilation, the name and
+  /// the symbol mapping. NVIDIA's tools read what save() writes, not this. Throws LinkError when the PTX of linked code
+  /// can't be made.
+  std::string to_bytes() const;
+
+  /// What to_bytes() gave, also in another process. Throws InvalidArgument for other bytes, and those of a version of
+  /// the library that wrote them differently.
+  static ObjectCode from_bytes(std::string_view bytes);
+
   /// The bytes of the code.
   std::string_view code() const;
   Target code_type() const;

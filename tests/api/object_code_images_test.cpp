@@ -258,5 +258,41 @@ TEST_F(ObjectCodeImages, BareMachineCodeRunsOrIsRefusedWithAdvice) {
   }
 }
 
+using ObjectCodeBytes = ApiTest;
+
+TEST_F(ObjectCodeBytes, HaveAllOfIt) {
+  const char* source = "template <int N> __global__ void set(int* out) { *out = N; }";
+  const ObjectCode code = Program(source, {.name = "set.cu"}).compile(Target::cubin, {.name_expressions = {"set<42>"}});
+  const ObjectCode again = ObjectCode::from_bytes(code.to_bytes());
+  EXPECT_EQ(again.code(), code.code());
+  EXPECT_EQ(again.code_type(), Target::cubin);
+  EXPECT_EQ(again.name(), "set.cu");
+  EXPECT_EQ(again.symbol_mapping(), code.symbol_mapping());
+  const Stream stream = device.create_stream();
+  const Buffer out = device.allocate<int>(1, stream);
+  launch(stream, {.grid = 1, .block = 1}, again.get_kernel("set<42>"), out);  // by the PTX where there is no GPU
+  EXPECT_EQ(download<int>(out, stream).front(), 42);
+}
+
+TEST_F(ObjectCodeBytes, OfLinkedCodeHaveThePtx) {
+  const ObjectCode part =
+      Program("extern \"C\" __global__ void set(int* out) { *out = 7; }", {.relocatable_device_code = true})
+          .compile(Target::ptx);
+  const ObjectCode again = ObjectCode::from_bytes(Linker({part}).link(Target::cubin).to_bytes());
+  const Stream stream = device.create_stream();
+  const Buffer out = device.allocate<int>(1, stream);
+  launch(stream, {.grid = 1, .block = 1}, again.get_kernel("set"), out);
+  EXPECT_EQ(download<int>(out, stream).front(), 7);
+}
+
+TEST_F(ObjectCodeBytes, OfOtherOriginAreRefused) {
+  const std::string bytes = Program("extern \"C\" __global__ void k() {}").compile(Target::ptx).to_bytes();
+  EXPECT_THAT(error_of<InvalidArgument>([] { ObjectCode::from_bytes("nonsense"); }),
+              HasSubstr("these 8 bytes are not what to_bytes()"));
+  for (std::size_t length = 0; length < bytes.size(); length += 7)
+    EXPECT_THROW(ObjectCode::from_bytes(std::string_view(bytes).substr(0, length)), InvalidArgument) << length;
+  EXPECT_THROW(ObjectCode::from_bytes(bytes + "x"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace cuprum::tests

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/closable.hpp"
+#include "core/code/code_bytes.hpp"
 #include "core/code/code_image.hpp"
 #include "core/code/object_code_resource.hpp"
 #include "core/code/portable_code.hpp"
@@ -59,22 +60,22 @@ ObjectCode checked(Code code) {
   return make(std::move(code));
 }
 
-ObjectCode from_bytes(Target type, std::string_view bytes, ObjectCodeOptions options) {
+ObjectCode from_image(Target type, std::string_view bytes, ObjectCodeOptions options) {
   return checked(code_of(type, bytes, std::move(options)));
 }
 
 }  // namespace
 
 ObjectCode ObjectCode::from_ptx(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::ptx, code, std::move(options));
+  return from_image(Target::ptx, code, std::move(options));
 }
 
 ObjectCode ObjectCode::from_cubin(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::cubin, code, std::move(options));
+  return from_image(Target::cubin, code, std::move(options));
 }
 
 ObjectCode ObjectCode::from_ltoir(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::ltoir, code, std::move(options));
+  return from_image(Target::ltoir, code, std::move(options));
 }
 
 ObjectCode ObjectCode::from_fatbin(std::string_view code, ObjectCodeOptions options) {
@@ -89,11 +90,11 @@ ObjectCode ObjectCode::from_fatbin(std::string_view code, ObjectCodeOptions opti
 }
 
 ObjectCode ObjectCode::from_object(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::object, code, std::move(options));
+  return from_image(Target::object, code, std::move(options));
 }
 
 ObjectCode ObjectCode::from_library(std::string_view code, ObjectCodeOptions options) {
-  return from_bytes(Target::library, code, std::move(options));
+  return from_image(Target::library, code, std::move(options));
 }
 
 ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions options) {
@@ -102,6 +103,16 @@ ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions opti
   const std::optional<Image> image = core::recognized(code);
   if (image) code.type = target_of(*image);
   return checked(std::move(code));
+}
+
+std::string ObjectCode::to_bytes() const { return core::code_to_bytes(Access::resource(*this)->code); }
+
+ObjectCode ObjectCode::from_bytes(std::string_view bytes) {
+  std::optional<Code> code = core::code_from_bytes(bytes);
+  if (code) return make(*std::move(code));
+  throw InvalidArgument(text("ObjectCode::from_bytes: these ", bytes.size(),
+                             " bytes are not what to_bytes() of this version of the library gives; for code itself use "
+                             "from_cubin, from_ptx or another of that kind"));
 }
 
 void ObjectCode::save(const std::string& path) const {
