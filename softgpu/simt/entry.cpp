@@ -47,10 +47,11 @@ struct BlockSize {
   Value* threads(IRBuilder<>& builder) const { return builder.CreateMul(x, builder.CreateMul(y, z)); }
 };
 
-// Volatile, so that it is there when the gang faults.
+// Atomic, so that it is there when the gang faults. A volatile one might not return, as far as LLVM knows, and what the
+// gangs all read would not be moved out of the loop over them.
 void call_gang(IRBuilder<>& builder, Function* gang, ArrayRef<Value*> arguments) {
   Value* running = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), arguments[0], offsetof(abi::Block, running));
-  builder.CreateStore(arguments[2], running, /*isVolatile=*/true);
+  builder.CreateStore(arguments[2], running)->setAtomic(AtomicOrdering::Monotonic);
   builder.CreateCall(gang, arguments);
 }
 
