@@ -1,8 +1,9 @@
 #include "softgpu/jit/pipeline.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <stdexcept>
 
 #include "llvm/IR/Module.h"
@@ -17,6 +18,7 @@
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/gang_code.hpp"
+#include "softgpu/simt/analysis_text.hpp"
 #include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
@@ -145,8 +147,18 @@ void check(const Compilation& c, std::string_view pass) {
 void dump(const Compilation& c, std::string_view pass) {
   const auto& wanted = c.settings.dump;
   if (std::find(wanted.begin(), wanted.end(), pass) == wanted.end()) return;
-  llvm::errs() << "; " << (c.kernel ? c.kernel->name : c.code->getName().str()) << " behind " << pass << '\n'
-               << *c.code;
+  llvm::errs() << "; " << (c.kernel ? c.kernel->name : c.code->getName().str()) << " behind " << pass << '\n';
+  if (c.layout)
+    simt::print_analysis(llvm::errs(), *c.divergence, *c.layout);
+  else
+    llvm::errs() << *c.code;
+}
+
+// Of processor time: what else runs on the machine hardly changes it.
+double thread_milliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace
@@ -169,17 +181,15 @@ std::string names_of_passes() {
 }
 
 void run(std::span<const Pass> passes, Compilation& c, std::string_view from) {
-  using Clock = std::chrono::steady_clock;
   bool started = from.empty();
   for (const Pass& pass : passes) {
     started |= pass.name == from;
     if (!started) continue;
-    const Clock::time_point begin = Clock::now();
+    const double begin = thread_milliseconds();
     pass.run(c);
-    const std::chrono::duration<double, std::milli> taken = Clock::now() - begin;
+    const double taken = thread_milliseconds() - begin;
     if (c.settings.time_passes)
-      llvm::errs() << "softgpu: "
-                   << llvm::format("%9.3f ms  %7u instructions  ", taken.count(), c.code->getInstructionCount())
+      llvm::errs() << "softgpu: " << llvm::format("%9.3f ms  %7u instructions  ", taken, c.code->getInstructionCount())
                    << pass.name << (c.kernel ? " of " + c.kernel->name : "") << '\n';
     check(c, pass.name);
     dump(c, pass.name);
