@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
@@ -92,10 +93,17 @@ namespace {
 // The scheduler compares every access to memory with those in front of it that it can't tell apart, and looks through
 // the dependencies of each: cubic in the accesses of a basic block, up to a limit that is far too high (1000). Beyond
 // ours it takes the oldest for dependent without looking.
-void limit_scheduling() {
-  const char* const arguments[] = {"softgpu", "-dag-maps-huge-region=120"};
+//
+// CodeGenPrepare starts over with the whole function after most of its changes, unless the function is huge, which it
+// takes to be 10,000 blocks: then it looks at what has changed.
+//
+// X86DomainReassignment looks for logic on general registers that mask registers could do, from each register anew
+// through all that is connected with it.
+void limit_code_generator() {
+  const char* const arguments[] = {"softgpu", "-dag-maps-huge-region=120", "-cgpp-huge-func=300",
+                                   "-disable-x86-domain-reassignment"};
   llvm::raw_null_ostream ignored;
-  llvm::cl::ParseCommandLineOptions(2, arguments, "", &ignored);
+  llvm::cl::ParseCommandLineOptions(std::size(arguments), arguments, "", &ignored);
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ void limit_scheduling() {
 std::unique_ptr<llvm::TargetMachine> make_host_target() {
   static std::once_flag initialised;
   std::call_once(initialised, [] {
-    limit_scheduling();
+    limit_code_generator();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();  // settle_masks() writes instructions

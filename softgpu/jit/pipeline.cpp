@@ -15,10 +15,11 @@
 #include "softgpu/jit/compiled_kernel.hpp"
 #include "softgpu/jit/float_atomics.hpp"
 #include "softgpu/jit/line_table.hpp"
+#include "softgpu/jit/long_code.hpp"
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
-#include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/analysis_text.hpp"
+#include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
@@ -134,6 +135,10 @@ constexpr std::array kGangPasses = {
          }},
     Pass{"line-table", "functions say which line of the PTX their code is from",
          [](Compilation& c) { give_lines_to_functions(*c.code); }},
+    Pass{"split-blocks", "no basic block is too long for the code generator",
+         [](Compilation& c) { split_blocks(*c.code); }},
+    Pass{"hide-ends-of-loops", "nor are there many loops for it to look into",
+         [](Compilation& c) { hide_ends_of_loops(*c.code); }},
     Pass{"generate", "object code", [](Compilation& c) { c.object = generate(*c.code, *c.target); }},
 };
 
@@ -144,6 +149,7 @@ void check(const Compilation& c, std::string_view pass) {
     throw std::runtime_error("internal error: invalid code behind pass " + std::string(pass) + ": " + problem);
 }
 
+// Behind the analysis of a gang what it has found out, with the code that it is about.
 void dump(const Compilation& c, std::string_view pass) {
   const auto& wanted = c.settings.dump;
   if (std::find(wanted.begin(), wanted.end(), pass) == wanted.end()) return;

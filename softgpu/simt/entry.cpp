@@ -5,6 +5,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "softgpu/simt/code_length.hpp"
 #include "softgpu/simt/coroutine.hpp"
 #include "softgpu/simt/thread_values.hpp"
 
@@ -142,7 +143,9 @@ Function* make_run_block(const GangFunctions& gangs, abi::BlockShape shape, unsi
   entry->addFnAttr(Attribute::NoUnwind);
   entry->addFnAttr(Attribute::NullPointerIsValid);
   builder.SetInsertPoint(BasicBlock::Create(module->getContext(), "entry", entry));
-  gangs.full->addFnAttr(Attribute::AlwaysInline);
+  // In the loop over gangs what all of them compute alike is computed once. But then the loop is all of the kernel, and
+  // what is moved out of it is kept throughout.
+  gangs.full->addFnAttr(is_long(*gangs.full) ? Attribute::NoInline : Attribute::AlwaysInline);
   if (gangs.partial) gangs.partial->addFnAttr(Attribute::NoInline);
   if (shape == abi::BlockShape::rows)
     run_rows(builder, gangs.full, entry->getArg(0), width);

@@ -9,7 +9,10 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "softgpu/simt/code_length.hpp"
 #include "softgpu/simt/pass_runner.hpp"
+#include "softgpu/simt/scalar_code.hpp"
+#include "softgpu/simt/slot_promotion.hpp"
 #include "softgpu/simt/thread_gang.hpp"
 #include "softgpu/simt/waiting_function.hpp"
 #include "softgpu/simt/widen.hpp"
@@ -60,6 +63,7 @@ GangFunctions keep_single(Function& thread) {
 void tidy(const GangFunctions& gangs, TargetMachine& target) {
   for (Function* gang : {gangs.full, gangs.partial}) {
     if (!gang) continue;
+    if (is_long(*gang)) promote_slots(*gang);
     FunctionPassManager passes;
     passes.addPass(SROAPass(SROAOptions::ModifyCFG));
     passes.addPass(EarlyCSEPass());
@@ -81,7 +85,11 @@ void split_coroutines(Module& module, TargetMachine& target) {
 
 void optimise_gangs(Module& module, TargetMachine& target) {
   PassRunner runner(target);
-  ModulePassManager passes = runner.builder().buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+  ModulePassManager passes;
+  if (has_many_loops(module))
+    passes.addPass(createModuleToFunctionPassAdaptor(scalar_passes(/*many_loops=*/true)));
+  else
+    passes = runner.builder().buildPerModuleDefaultPipeline(OptimizationLevel::O3);
   passes.addPass(GlobalDCEPass());
   runner.run(passes, module);
 }

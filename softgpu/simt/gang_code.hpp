@@ -23,7 +23,7 @@ void tidy(const GangFunctions&, llvm::TargetMachine&);
 // the frame across it.
 void split_coroutines(llvm::Module&, llvm::TargetMachine&);
 
-// LLVM's -O3 without its vectorisers.
+// LLVM's -O3 without its vectorisers; less where there are many loops.
 void optimise_gangs(llvm::Module&, llvm::TargetMachine&);
 
 // Upper bound of what the code needs on the stack that runs a gang or block.

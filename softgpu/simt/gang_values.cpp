@@ -70,6 +70,10 @@ void GangValues::assign(PHINode& phi, const GangValue& value, const Mask& mask, 
   write(assigned, slots);
 }
 
+void GangValues::forget(const PHINode& phi) {
+  if (AllocaInst* slot = slots_[&phi].vector) builder_.CreateStore(PoisonValue::get(slot->getAllocatedType()), slot);
+}
+
 // ---- Uses --------------------------------------------------------------------------------------
 
 Value* GangValues::base(Value* original) {

@@ -66,6 +66,8 @@ class GangValues {
   // each other. With `blend` only the lanes of the mask change.
   GangValue incoming(llvm::PHINode& phi, llvm::Value* original);
   void assign(llvm::PHINode& phi, const GangValue&, const Mask&, bool blend);
+  // No lane has the phi's value: the vector that lanes will be blended with may be anything.
+  void forget(const llvm::PHINode& phi);
 
  private:
   struct Slots {

@@ -1,5 +1,6 @@
 #include "softgpu/simt/scalar_code.hpp"
 
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -23,6 +24,7 @@
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LowerSwitch.h"
+#include "softgpu/simt/code_length.hpp"
 #include "softgpu/simt/marks.hpp"
 #include "softgpu/simt/pass_runner.hpp"
 
@@ -153,28 +155,20 @@ void expand_overflow_intrinsics(Function& kernel) {
   }
 }
 
-FunctionPassManager scalar_passes() {
-  const auto control_flow =
-      SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true).convertSwitchRangeToICmp(true);
-  FunctionPassManager passes;
-  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
-  passes.addPass(EarlyCSEPass(true));
-  passes.addPass(SimplifyCFGPass());
-  passes.addPass(InstCombinePass());
-  passes.addPass(CorrelatedValuePropagationPass());
-  passes.addPass(SimplifyCFGPass());
-  LoopPassManager loops;
-  loops.addPass(LoopRotatePass());
-  loops.addPass(LICMPass(LICMOptions()));
-  passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
-  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
-  passes.addPass(GVNPass());
-  passes.addPass(InstCombinePass());
-  passes.addPass(ADCEPass());
-  passes.addPass(SimplifyCFGPass(control_flow));
-  passes.addPass(InstCombinePass());
-  return passes;
-}
+// Of LICM what does not concern memory: for every load that it moves LICM looks for writes in all the code above.
+struct HoistArithmeticPass : PassInfoMixin<HoistArithmeticPass> {
+  PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
+    bool changed = false;
+    const auto loops = analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder();
+    for (Loop* loop : reverse(loops))  // inner ones first
+      for (BasicBlock* block : loop->blocks())
+        for (Instruction& instruction : make_early_inc_range(*block)) loop->makeLoopInvariant(&instruction, changed);
+    if (!changed) return PreservedAnalyses::all();
+    PreservedAnalyses preserved;
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+};
 
 }  // namespace
 
@@ -200,8 +194,36 @@ void replace_exits(Function& kernel) {
   removeUnreachableBlocks(kernel);
 }
 
+FunctionPassManager scalar_passes(bool many_loops) {
+  const auto control_flow =
+      SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true).convertSwitchRangeToICmp(true);
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass(true));
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(InstCombinePass());
+  passes.addPass(CorrelatedValuePropagationPass());
+  passes.addPass(SimplifyCFGPass());
+  LoopPassManager loops;
+  loops.addPass(LoopRotatePass());
+  if (many_loops) {
+    passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops)));
+    passes.addPass(HoistArithmeticPass());
+  } else {
+    loops.addPass(LICMPass(LICMOptions()));
+    passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  }
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(GVNPass());
+  passes.addPass(InstCombinePass());
+  passes.addPass(ADCEPass());
+  passes.addPass(SimplifyCFGPass(control_flow));
+  passes.addPass(InstCombinePass());
+  return passes;
+}
+
 void optimise_thread(Function& kernel, TargetMachine& target) {
-  FunctionPassManager passes = scalar_passes();
+  FunctionPassManager passes = scalar_passes(has_many_loops(kernel));
   PassRunner(target).run(passes, kernel);
 }
 

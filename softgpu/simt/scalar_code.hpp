@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/IR/Function.h"
+#include "llvm/IR/PassManager.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace softgpu::simt {
@@ -13,7 +14,10 @@ void inline_functions(llvm::Module&, llvm::TargetMachine&);
 // A thread that exits branches to the kernel's end.
 void replace_exits(llvm::Function& kernel);
 
-// LLVM's scalar optimisations, where the code is still small.
+// LLVM's scalar optimisations. Where there are many loops, without those that look at all of them for each.
+llvm::FunctionPassManager scalar_passes(bool many_loops);
+
+// Where the code is still small.
 void optimise_thread(llvm::Function& kernel, llvm::TargetMachine&);
 
 // No switches, no irreducible control flow.

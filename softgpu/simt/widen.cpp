@@ -3,6 +3,8 @@
 #include <stdexcept>
 
 #include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
+#include "softgpu/simt/code_length.hpp"
 
 namespace softgpu::simt {
 
@@ -31,6 +33,7 @@ Widener::Widener(Function& thread, Function& gang, const Divergence& divergence,
 void Widener::run() {
   make_entry();
   make_slots();
+  if (is_long(thread_)) find_fresh_blocks();
   for (const BlockPlan& plan : layout_.blocks())
     starts_[plan.block] = BasicBlock::Create(context_, plan.block->getName(), &gang_);
   for (const BlockPlan& plan : layout_.blocks()) emit_block(plan);
@@ -58,12 +61,34 @@ void Widener::make_slots() {
   }
 }
 
+// Whoever comes to a block has run its dominator before, in the same iteration of all loops around both: when the
+// dominator starts, nobody waits at the block. Saying so there changes nothing but how far promote_slots() has to look
+// back.
+void Widener::find_fresh_blocks() {
+  const DominatorTree dominators(thread_);
+  const LoopInfo& loops = divergence_.loops();
+  for (const BlockPlan& plan : layout_.blocks()) {
+    const auto is_outside = [&](const Loop* loop) { return loop && !loop->contains(plan.block); };
+    const DomTreeNode* above = dominators.getNode(plan.block)->getIDom();
+    while (above && is_outside(loops.getLoopFor(above->getBlock()))) above = above->getIDom();
+    if (above) fresh_[above->getBlock()].push_back(plan.block);
+  }
+}
+
+void Widener::forget_arrivals(const BasicBlock* block) {
+  if (AllocaInst* arriving = arriving_.lookup(block))
+    builder_.CreateStore(Mask::none(context_, options_.width).vector(), arriving);
+  if (!divergence_.is_join(block)) return;
+  for (const PHINode& phi : block->phis()) values_.forget(phi);
+}
+
 // ---- Blocks ------------------------------------------------------------------------------------
 
 void Widener::emit_block(const BlockPlan& plan) {
   values_.start_block();
   source_ = plan.block;
   builder_.SetInsertPoint(starts_[plan.block]);
+  for (const BasicBlock* fresh : fresh_.lookup(plan.block)) forget_arrivals(fresh);
   if (plan.owns_mask) {
     const Mask arriving = read_mask(arriving_[plan.block]);
     builder_.CreateStore(Mask::none(context_, options_.width).vector(), arriving_[plan.block]);

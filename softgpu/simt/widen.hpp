@@ -40,6 +40,8 @@ class Widener {
   // Set-up and control flow (widen.cpp).
   void make_entry();
   void make_slots();
+  void find_fresh_blocks();
+  void forget_arrivals(const llvm::BasicBlock*);
   void emit_block(const BlockPlan&);
   void emit_instruction(llvm::Instruction&);
   void emit_terminator(const BlockPlan&);
@@ -80,7 +82,9 @@ class Widener {
   llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*> starts_;
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> arriving_, running_;  // masks of blocks that own one
   llvm::DenseMap<const llvm::BasicBlock*, llvm::AllocaInst*> gone_;  // lanes that have passed one of Layout::ways_out()
-  llvm::BasicBlock* source_ = nullptr;                               // the thread's block being emitted
+  // By block, those at which no lane waits when it starts.
+  llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<const llvm::BasicBlock*, 2>> fresh_;
+  llvm::BasicBlock* source_ = nullptr;  // the thread's block being emitted
   Mask entry_mask_;
 };
 

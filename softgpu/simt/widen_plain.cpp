@@ -135,26 +135,35 @@ void PlainWidener::emit_lane_by_lane(Instruction& original) {
   auto* pair = dyn_cast<StructType>(original.getType());
   Type* type = pair ? pair->getElementType(0) : original.getType();
   AllocaInst* result = type->isVoidTy() ? nullptr : new_slot(gang_, wide(type), original.getName());
-  AllocaInst* success = pair ? new_slot(gang_, wide(builder_.getInt1Ty()), original.getName() + ".success") : nullptr;
-  const auto put = [&](Value* value, AllocaInst* slot, Value* lane) {
-    Value* vector = builder_.CreateLoad(slot->getAllocatedType(), slot);
-    builder_.CreateStore(builder_.CreateInsertElement(vector, value, lane), slot);
+  // Of a pair the second says whether a lane had success: a bit for each.
+  Type* bits = builder_.getIntNTy(width_);
+  AllocaInst* success = pair ? new_slot(gang_, bits, original.getName() + ".success") : nullptr;
+  if (result) builder_.CreateStore(PoisonValue::get(wide(type)), result);
+  if (success) builder_.CreateStore(Constant::getNullValue(bits), success);
+  const auto put = [&](Value* value, Value* lane) {
+    Value* vector = builder_.CreateLoad(result->getAllocatedType(), result);
+    builder_.CreateStore(builder_.CreateInsertElement(vector, value, lane), result);
+  };
+  const auto put_success = [&](Value* value, Value* lane) {
+    Value* bit = builder_.CreateShl(builder_.CreateZExt(value, bits), builder_.CreateZExtOrTrunc(lane, bits));
+    builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(bits, success), bit), success);
   };
   for_each_lane(builder_, mask_, [&](Value* lane) {
     Instruction* copy = original.clone();
     for (Use& operand : copy->operands()) operand.set(values_.in_lane(operand.get(), lane));
     builder_.Insert(copy);
     if (success) {
-      put(builder_.CreateExtractValue(copy, 0), result, lane);
-      put(builder_.CreateExtractValue(copy, 1), success, lane);
+      put(builder_.CreateExtractValue(copy, 0), lane);
+      put_success(builder_.CreateExtractValue(copy, 1), lane);
     } else if (result) {
-      put(copy, result, lane);
+      put(copy, lane);
     }
   });
   if (!result) return;
   Value* vector = builder_.CreateLoad(wide(type), result);
   if (success)
-    values_.define_pair(original, vector, builder_.CreateLoad(wide(builder_.getInt1Ty()), success));
+    values_.define_pair(original, vector,
+                        builder_.CreateBitCast(builder_.CreateLoad(bits, success), wide(builder_.getInt1Ty())));
   else
     values_.define(original, GangValue::of_vector(vector));
 }

@@ -1,0 +1,41 @@
+#include "softgpu/jit/long_code.hpp"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "softgpu/simt/code_length.hpp"
+
+namespace softgpu::jit {
+
+void split_blocks(llvm::Module& code) {
+  constexpr unsigned kMostInstructions = 400;
+  for (llvm::Function& function : code)
+    for (llvm::BasicBlock& block : function) {  // a new block comes behind the one that it was part of
+      unsigned length = 0;
+      for (llvm::Instruction& instruction : block)
+        if (++length > kMostInstructions && !llvm::isa<llvm::PHINode>(instruction) && !instruction.isTerminator()) {
+          // CodeGenPrepare would put the two together again, were it not for the address.
+          llvm::BlockAddress::get(block.splitBasicBlock(&instruction, "further"));
+          break;
+        }
+    }
+}
+
+void hide_ends_of_loops(llvm::Module& code) {
+  for (llvm::Function& function : code) {
+    if (!simt::has_many_loops(function)) continue;
+    const llvm::DominatorTree dominators(function);
+    const llvm::LoopInfo loops(dominators);
+    for (llvm::BasicBlock& block : function) {
+      const llvm::Loop* loop = loops.getLoopFor(&block);
+      auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+      if (!loop || !branch || !branch->isConditional() || !loop->isLoopExiting(&block)) continue;
+      branch->setCondition(llvm::IRBuilder<>(branch).CreateFreeze(branch->getCondition()));
+    }
+  }
+}
+
+}  // namespace softgpu::jit
