@@ -15,28 +15,28 @@ using detail::StreamResource;
 namespace {
 
 /// What all handles of a default stream share.
-struct Named {
-  Named(CUstream name, const ContextChoice& context) : resource(context, name, StreamResource::Permanent()) {}
+struct DefaultStream {
+  DefaultStream(CUstream name, const ContextChoice& context) : resource(context, name, StreamResource::Permanent()) {}
 
   StreamResource resource;
   Closable<StreamResource> shared{std::shared_ptr<StreamResource>(std::shared_ptr<void>(), &resource)};
 };
 
-Stream handle_of(Named& stream) {
+Stream handle_of(DefaultStream& stream) {
   return Access::wrap<Stream>(
       std::shared_ptr<Closable<StreamResource>>(std::shared_ptr<void>(), &stream.shared));  // owns nothing
 }
 
 /// Those of one name by their device, made when they are first asked for.
-class NamedByDevice {
+class DefaultStreams {
  public:
-  explicit NamedByDevice(CUstream name) : name_(name) {}
+  explicit DefaultStreams(CUstream name) : name_(name) {}
 
-  Named* of(int device) {
-    std::atomic<Named*>& place = streams_[static_cast<std::size_t>(device)];
-    Named* known = place.load(std::memory_order_acquire);
+  DefaultStream* of(int device) {
+    std::atomic<DefaultStream*>& place = streams_[static_cast<std::size_t>(device)];
+    DefaultStream* known = place.load(std::memory_order_acquire);
     if (known) return known;
-    auto made = std::make_unique<Named>(name_, ContextChoice::current_of(device));
+    auto made = std::make_unique<DefaultStream>(name_, ContextChoice::current_of(device));
     if (place.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) known = made.release();
     return known;
   }
@@ -45,21 +45,21 @@ class NamedByDevice {
 
  private:
   const CUstream name_;
-  std::array<std::atomic<Named*>, most_devices> streams_{};
+  std::array<std::atomic<DefaultStream*>, most_devices> streams_{};
 };
 
 }  // namespace
 
 Stream default_stream(CUstream name) {
-  static Named& legacy = *new Named(CU_STREAM_LEGACY, ContextChoice::current());
-  static Named& per_thread = *new Named(CU_STREAM_PER_THREAD, ContextChoice::current());
+  static DefaultStream& legacy = *new DefaultStream(CU_STREAM_LEGACY, ContextChoice::current());
+  static DefaultStream& per_thread = *new DefaultStream(CU_STREAM_PER_THREAD, ContextChoice::current());
   return handle_of(name == CU_STREAM_PER_THREAD ? per_thread : legacy);
 }
 
 Stream default_stream(CUstream name, int device) {
-  static NamedByDevice& legacy = *new NamedByDevice(CU_STREAM_LEGACY);
-  static NamedByDevice& per_thread = *new NamedByDevice(CU_STREAM_PER_THREAD);
-  if (device >= NamedByDevice::most_devices)
+  static DefaultStreams& legacy = *new DefaultStreams(CU_STREAM_LEGACY);
+  static DefaultStreams& per_thread = *new DefaultStreams(CU_STREAM_PER_THREAD);
+  if (device >= DefaultStreams::most_devices)
     return Access::make<Stream>(std::make_shared<StreamResource>(ContextChoice::current_of(device), name));
   return handle_of(*(name == CU_STREAM_PER_THREAD ? per_thread : legacy).of(device));
 }
