@@ -32,9 +32,14 @@ Function* new_gang(Function& thread, const char* suffix) {
 }
 
 // LLVM would follow a value back to loads and recompute it behind every suspension, all of it: a running sum over n
-// barriers would become n^2 additions. What is one step from what the frame has anyway may be computed again.
+// barriers would become n^2 additions. What is one step from what the frame has anyway may be computed again: places at
+// fixed distances from an address, above all, which are part of an instruction's operand. Steps of these kinds do not
+// follow each other, since LLVM makes one of them.
 bool is_cheap_to_compute_again(Instruction& instruction) {
-  if (!isa<CastInst, GetElementPtrInst, BinaryOperator>(instruction)) return false;
+  if (isa<CastInst>(instruction)) return true;
+  if (auto* address = dyn_cast<GetElementPtrInst>(&instruction); address && address->hasAllConstantIndices())
+    return true;
+  if (!isa<GetElementPtrInst, BinaryOperator>(instruction)) return false;
   return all_of(instruction.operands(), [](const Value* operand) { return isa<Constant, Argument>(operand); });
 }
 
