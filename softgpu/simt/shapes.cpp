@@ -68,7 +68,9 @@ Shape Divergence::evaluate(const Instruction& instruction) const {
   if (const auto* call = dyn_cast<CallInst>(&instruction)) return evaluate_call(*call);
   switch (instruction.getOpcode()) {
     case Instruction::ZExt:
-    case Instruction::SExt: return evaluate_extension(instruction.getOperand(0), isa<SExtInst>(instruction));
+    case Instruction::SExt:
+      if (bits_of(instruction.getType()) > 64) return all_uniform(instruction);  // a stride has 64 bits
+      return evaluate_extension(instruction.getOperand(0), isa<SExtInst>(instruction));
     case Instruction::IntToPtr:
       if (bits_of(instruction.getOperand(0)->getType()) < 64)
         return evaluate_extension(instruction.getOperand(0), /*is_signed=*/false);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ptx/batch.hpp"
+#include "ptx/run_kernel.hpp"
 
 namespace ptx_test {
 namespace {
@@ -216,6 +217,19 @@ TEST_F(DotProduct, OfBytesAndHalves) {
         });
     }
   batch.run();
+}
+
+// The last lane's distance from the first fits 64 bits without a sign, in gangs of 8, 16 and 32.
+TEST_F(IntegerProduct, HighProductsOfIndicesWithLargeStrides) {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  for (const std::uint64_t stride : {0x1800000000000000u, 0x0a00000000000000u, 0x0500000000000000u}) {
+    const std::string text =
+        kernel_text(own_element(8) + "cvt.u64.u32 %d0, %t; mul.lo.u64 %d0, %d0, " + std::to_string(stride) +
+                    "; mul.hi.u64 %d1, %d0, " + std::to_string(kFactor) + "; st.global.b64 [%d31], %d1;");
+    std::vector<std::uint64_t> expected(64);
+    for (std::uint64_t i = 0; i < expected.size(); ++i) expected[i] = high_product(i * stride, kFactor);
+    EXPECT_EQ(run_kernel(text, std::vector<std::uint64_t>(64), {.block_x = 64}), expected) << stride;
+  }
 }
 
 }  // namespace
