@@ -125,9 +125,9 @@ std::vector<JitSetting> jit_settings(const LinkerOptions& options) {
     }
   });
   if (!refused.empty()) {
-    throw InvalidArgument(text("'", options.name, "' is linked by ", CompilerBackendType::driver,
-                               ", which has no option for ", support::join(refused), ": leave ",
-                               refused.size() == 1 ? "it" : "them", " out, or install nvJitLink"));
+    throw InvalidArgument(text("'", options.name, "' is linked by the driver's linker, which has no option for ",
+                               support::join(refused), ": leave ", refused.size() == 1 ? "it" : "them",
+                               " out, or install nvJitLink"));
   }
   // Not given, it is that of the context.
   if (options.arch) settings.push_back({CU_JIT_TARGET, "CU_JIT_TARGET", jit_target(architecture(options))});
