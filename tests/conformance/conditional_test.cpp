@@ -221,6 +221,7 @@ TEST_F(ConditionalTest, ALoopRunsBesideTheHost) {
 }
 
 TEST_F(ConditionalTest, AnExecutableGraphMayGoWhileItsLoopRuns) {
+  if (!is_softgpu()) GTEST_SKIP() << "NVIDIA's driver waits for the loop before it lets the graph go";
   Latch latch(stream());
   {
     const TestGraph graph;

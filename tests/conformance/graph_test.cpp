@@ -138,7 +138,7 @@ TEST_F(Graphs, InstantiatingNamesWhatIsWrong) {
   EXPECT_TRUE(params.hErrNode_out == a || params.hErrNode_out == b);
 }
 
-TEST_F(Graphs, AnUploadIsNoFlagOfTheExecutableGraph) {
+TEST_F(Graphs, UploadsAndPrioritiesAreNoFlagsOfTheExecutableGraph) {
   const TestGraph graph;
   add_node(graph.get(), {}, 1);
   const TestStream stream;
@@ -149,7 +149,7 @@ TEST_F(Graphs, AnUploadIsNoFlagOfTheExecutableGraph) {
   ASSERT_SUCCESS(CU(cuGraphInstantiateWithParams)(&exec, graph.get(), &params));
   cuuint64_t flags = 0;
   EXPECT_SUCCESS(CU(cuGraphExecGetFlags)(exec, &flags));
-  EXPECT_EQ(flags, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
+  EXPECT_EQ(flags, 0u);
   ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
   ASSERT_SUCCESS(CU(cuGraphExecDestroy)(exec));
 }

@@ -8,6 +8,7 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/code/program.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -67,6 +68,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatbin) {
 // Kernels under way keep what they need.
 CUresult cuModuleUnload(CUmodule module) {
   return call(__func__, [&] {
+    runtime::require_unsafe_calls_allowed();
     const auto removed = Driver::get().code().modules.remove(module);
     require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
     removed->drop_handles();

@@ -4,6 +4,7 @@
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -23,6 +24,7 @@ std::shared_ptr<GraphExec> instantiate(CUgraphExec* result, CUgraph handle, cuui
   require((flags & kNotTogether) != kNotTogether, CUDA_ERROR_INVALID_VALUE,
           "a graph that kernels launch can't free memory on launch");
   const auto graph = find_graph(handle);
+  runtime::require_unsafe_calls_allowed();
   require(!graph->is_child(), CUDA_ERROR_INVALID_VALUE, "a child graph is not instantiated by itself");
   auto exec = std::make_shared<GraphExec>(Driver::get().graphs(), *graph, flags);
   *result = Driver::get().graphs().execs.add(exec);
@@ -124,7 +126,7 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuGraphInstantiateWithParams, _ptsz,
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   return call(__func__, [&] {
     require_pointer(flags);
-    *flags = find_exec(exec)->flags();
+    *flags = find_exec(exec)->flags() & ~cuuint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY};
   });
 }
 

@@ -6,6 +6,7 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/graphs/submit.hpp"
 #include "softgpu/runtime/memory/create_pool.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -45,6 +46,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return call(__func__, [&] {
     require_pointer(pool);
     require_pointer(properties, "no properties");
+    runtime::require_unsafe_calls_allowed();
     auto created = runtime::create_pool(Driver::get().memory(), *properties);
     *pool = Driver::get().memory().pools.add(created);
     created->set_handle(*pool);
@@ -65,7 +67,11 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes_to_keep) {
-  return call(__func__, [&] { find_pool(pool)->trim(bytes_to_keep); });
+  return call(__func__, [&] {
+    const auto found = find_pool(pool);
+    runtime::require_unsafe_calls_allowed();
+    found->trim(bytes_to_keep);
+  });
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {

@@ -240,7 +240,10 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return call_in_context(__func__, [&](Context& context) { context.set_limit(limit, value); });
+  return call_in_context(__func__, [&](Context& context) {
+    runtime::require_unsafe_calls_allowed();
+    context.set_limit(limit, value);
+  });
 }
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {

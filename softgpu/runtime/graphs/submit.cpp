@@ -60,6 +60,7 @@ void submit_host_function(Stream& stream, CUhostFn function, void* data) {
 CUdeviceptr submit_allocation(GraphServices& services, Stream& stream, MemoryPool& pool, std::size_t bytes) {
   require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
   if (stream.is_captured()) return allocate_in_graph(services, stream, pool, bytes);
+  require_unsafe_calls_allowed();
   return allocate_async(services.memory, pool, bytes, stream);
 }
 
@@ -67,6 +68,7 @@ void submit_free(GraphServices& services, Stream& stream, CUdeviceptr pointer) {
   if (const auto capture = Capture::of(stream))
     return capture_work(stream, make_free_work(services, pointer, *capture->graph()));
   stream.require_uncaptured();
+  require_unsafe_calls_allowed();
   if (!services.graph_memory.free(pointer, &stream)) free_async(services.memory, pointer, stream);
 }
 
