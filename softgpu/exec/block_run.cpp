@@ -158,10 +158,8 @@ void BlockRun::release_active() {
 
 Barrier& BlockRun::barrier_numbered(const abi::Gang& gang, std::uint32_t id) {
   if (id < kBarriers) return barriers_.use(id);
-  std::fprintf(stderr,
-               "softgpu: kernel %s, block (%u,%u,%u): line %u of the PTX names barrier %u; there are %u, from 0 on\n",
-               launch_->kernel_name.c_str(), block_.index.x, block_.index.y, block_.index.z, gang.line, id, kBarriers);
-  leave_kernel(Outcome::illegal_instruction);
+  end_kernel(Outcome::illegal_instruction, "line %u of the PTX names barrier %u; there are %u, from 0 on", gang.line,
+             id, kBarriers);
 }
 
 void BlockRun::wait_at_barrier(std::uint32_t index) {

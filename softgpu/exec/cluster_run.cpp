@@ -1,8 +1,8 @@
 #include "softgpu/exec/cluster_run.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "softgpu/exec/fault.hpp"
 #include "softgpu/exec/fault_report.hpp"
@@ -52,10 +52,10 @@ ClusterRun::Advance ClusterRun::advance(const GridLaunch& launch, std::uint32_t 
   Running running{
       .launch = &launch, .block = &blocks_.front()->block(), .block_run = blocks_.front().get(), .local = &local()};
   Outcome outcome = run_guarded(running, [](void* self) { static_cast<ClusterRun*>(self)->run_passes(); }, this);
-  if (outcome != Outcome::completed) report_fault(running, outcome);
+  std::string reason = describe_fault(running, outcome);
   if (outcome == Outcome::completed && barrier_.live > 0) {
     if (!can_run()) {
-      report_deadlock(launch);
+      reason = describe_deadlock(launch);
       outcome = Outcome::barrier_deadlock;
     } else if (cancelled(launch)) {
       outcome = Outcome::cancelled;
@@ -64,7 +64,7 @@ ClusterRun::Advance ClusterRun::advance(const GridLaunch& launch, std::uint32_t 
   const Status status = outcome != Outcome::completed ? Status::failed
                         : barrier_.live == 0          ? Status::finished
                                                       : Status::yielding;
-  return {status, outcome, progress_, steps() - steps_before};
+  return {status, outcome, std::move(reason), progress_, steps() - steps_before};
 }
 
 // Returns when all gangs have ended, when none can run, or when it is time for others. Inside run_guarded: a fault
@@ -109,14 +109,16 @@ std::uint64_t ClusterRun::steps() const {
   return steps;
 }
 
-void ClusterRun::report_deadlock(const GridLaunch& launch) const {
+// A line for each block.
+std::string ClusterRun::describe_deadlock(const GridLaunch& launch) const {
+  std::string lines;
   for (std::uint32_t rank = 0; rank < in_use_; ++rank) {
     const std::string waits = blocks_[rank]->describe_waits();
     if (waits.empty()) continue;
-    const abi::Dim3 index = blocks_[rank]->block().index;
-    std::fprintf(stderr, "softgpu: kernel %s, block (%u,%u,%u): all remaining threads wait and none can go on: %s\n",
-                 launch.kernel_name.c_str(), index.x, index.y, index.z, waits.c_str());
+    lines += (lines.empty() ? "" : "\n") + describe_block(launch, blocks_[rank]->block()) +
+             ": all remaining threads wait and none can go on: " + waits;
   }
+  return lines;
 }
 
 }  // namespace softgpu::exec

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "softgpu/exec/block_memory.hpp"
@@ -40,6 +41,7 @@ class ClusterRun {
   struct Advance {
     Status status;
     Outcome outcome;      // failed only
+    std::string reason;   // and why, in words
     bool progress;        // a gang ended or reached a barrier
     std::uint64_t steps;  // how often a gang was run
   };
@@ -51,7 +53,7 @@ class ClusterRun {
   bool run_pass();
   bool can_run() const;
   std::uint64_t steps() const;
-  void report_deadlock(const GridLaunch&) const;
+  std::string describe_deadlock(const GridLaunch&) const;
 
   SharedMemory shared_;
   LocalMemory local_;

@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -237,6 +239,16 @@ Outcome run_guarded(Running& what, void (*body)(void*), void* context) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_running = nullptr;
   return static_cast<Outcome>(left);
+}
+
+void end_kernel(Outcome outcome, const char* format, ...) noexcept {
+  if (t_running != nullptr) {
+    std::va_list values;
+    va_start(values, format);
+    std::vsnprintf(t_running->problem, sizeof t_running->problem, format, values);
+    va_end(values);
+  }
+  leave_kernel(outcome);
 }
 
 void leave_kernel(Outcome outcome) noexcept {

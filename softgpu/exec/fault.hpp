@@ -20,7 +20,10 @@ void install_fault_handlers();
 // if ours were not there. For the start of every piece of work: costs next to nothing.
 void keep_fault_handlers();
 
-// Ends the kernel that this thread runs.
+// Ends the kernel that this thread runs, for a reason that is kept in Running.
+[[noreturn, gnu::format(printf, 2, 3)]] void end_kernel(Outcome, const char* format, ...) noexcept;
+
+// The same without words.
 [[noreturn]] void leave_kernel(Outcome) noexcept;
 
 }  // namespace softgpu::exec

@@ -1,9 +1,9 @@
 #include "softgpu/exec/fault_report.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace softgpu::exec {
@@ -34,19 +34,38 @@ std::string address_of(const FaultSite& fault) {
   return std::string("address ") + address;
 }
 
-}  // namespace
-
-void report_fault(const Running& what, Outcome outcome) {
-  if (what.fault.instruction == 0) return;
-  static std::atomic<std::uint64_t> reported{~std::uint64_t{0}};
-  if (reported.exchange(what.block->grid_id) == what.block->grid_id) return;
+std::string line_of(const Running& what) {
   const CodeLines* const lines = what.launch->code.lines;
   const auto line = lines ? lines->line_of(what.fault.instruction) : std::nullopt;
-  const std::string action =
-      outcome == Outcome::illegal_address ? "illegal access to " + address_of(what.fault) : "illegal instruction";
-  std::fprintf(stderr, "softgpu: kernel %s, block %s, %s: %s%s\n", what.launch->kernel_name.c_str(),
-               text(what.block->index).c_str(), threads_of(what).c_str(), action.c_str(),
-               line ? (", in line " + std::to_string(*line) + " of the PTX").c_str() : "");
+  return line ? ", in line " + std::to_string(*line) + " of the PTX" : "";
+}
+
+std::string problem_of(const Running& what, Outcome outcome) {
+  if (what.problem[0] != '\0') return what.problem;
+  if (what.fault.instruction == 0) return {};
+  return (outcome == Outcome::illegal_address ? "illegal access to " + address_of(what.fault) : "illegal instruction") +
+         line_of(what);
+}
+
+}  // namespace
+
+std::string describe_block(const GridLaunch& launch, const abi::Block& block) {
+  return "kernel " + launch.kernel_name + ", block " + text(block.index);
+}
+
+std::string describe_fault(const Running& what, Outcome outcome) {
+  if (outcome == Outcome::completed) return {};
+  const std::string problem = problem_of(what, outcome);
+  if (problem.empty() || outcome == Outcome::assertion) return problem;
+  return describe_block(*what.launch, *what.block) + ", " + threads_of(what) + ": " + problem;
+}
+
+void print_reason(Outcome outcome, const std::string& reason) {
+  if (reason.empty() || outcome == Outcome::assertion || outcome == Outcome::trap) return;
+  std::string lines = "softgpu: " + reason + "\n";
+  for (std::size_t end = lines.find('\n'); end + 1 < lines.size(); end = lines.find('\n', end + 1))
+    lines.insert(end + 1, "softgpu: ");
+  std::fputs(lines.c_str(), stderr);
 }
 
 }  // namespace softgpu::exec

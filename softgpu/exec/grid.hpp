@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softgpu/exec/kernel_code.hpp"
@@ -23,7 +24,8 @@ enum class Outcome : std::uint8_t {
   illegal_instruction,  // CUDA_ERROR_ILLEGAL_INSTRUCTION
   trap,                 // trap instruction: CUDA_ERROR_LAUNCH_FAILED
   assertion,            // CUDA_ERROR_ASSERT
-  barrier_deadlock,     // all threads wait, none can go on: CUDA_ERROR_LAUNCH_FAILED, said on stderr
+  misuse,               // what else a kernel must not do, or there is no memory for: CUDA_ERROR_LAUNCH_FAILED
+  barrier_deadlock,     // all threads wait, none can go on: CUDA_ERROR_LAUNCH_FAILED
   cancelled,            // the context was torn down
 };
 
@@ -44,8 +46,9 @@ struct GridLaunch {
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;
-  // Called once, on the thread that finished the last block. Must not block.
-  std::function<void(Outcome)> on_done;
+  // Called once, on the thread that finished the last block. Must not block. The reason, in words, is empty if there is
+  // nothing to say.
+  std::function<void(Outcome, std::string_view reason)> on_done;
 };
 
 }  // namespace softgpu::exec

@@ -65,9 +65,9 @@ void GridRun::note_duration(BlockRange range, Clock::duration duration) {
   if (duration > 2 * kChunkTime && now > 1) chunk.store(now / 2, std::memory_order_relaxed);
 }
 
-std::uint64_t GridRun::stop(Outcome why) {
+std::uint64_t GridRun::stop(Outcome why, const std::string& words) {
   Outcome expected = Outcome::completed;
-  outcome.compare_exchange_strong(expected, why, std::memory_order_relaxed);
+  if (outcome.compare_exchange_strong(expected, why, std::memory_order_relaxed)) reason = words;
   const std::uint64_t taken = next.exchange(total, std::memory_order_relaxed);
   return taken < total ? total - taken : 0;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 
 #include "softgpu/exec/cluster_run.hpp"
 #include "softgpu/exec/task.hpp"
@@ -51,7 +52,7 @@ struct GridRun : Task {
   // How long the last take() lasted.
   void note_duration(BlockRange, Clock::duration);
   // Says how the grid ends, unless that is settled, and takes all blocks that nobody has started. Returns how many.
-  std::uint64_t stop(Outcome);
+  std::uint64_t stop(Outcome, const std::string& reason = {});
   // Of the block with this number, or the first one of the cluster.
   abi::Dim3 index_of(std::uint64_t number) const;
 
@@ -62,6 +63,7 @@ struct GridRun : Task {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> unfinished;
   std::atomic<Outcome> outcome{Outcome::completed};
+  std::string reason;                   // of the outcome, in words; for the thread that ends the grid
   std::atomic<std::uint64_t> chunk{1};  // how many blocks to take at once
 
   // Kernels with suspend points; under the scheduler's lock.

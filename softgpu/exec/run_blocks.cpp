@@ -1,6 +1,6 @@
 // What a thread does with the work it has picked.
 #include <algorithm>
-#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "softgpu/exec/fault.hpp"
@@ -14,9 +14,9 @@ namespace {
 constexpr std::chrono::nanoseconds kSpinStep{500};
 constexpr std::size_t kSpareClusters = 64;
 
-bool report_no_memory() {
-  std::fputs("softgpu: no memory for another block: raise the limit on address space (ulimit -v)\n", stderr);
-  return false;
+std::string no_memory(const GridRun& grid) {
+  return "kernel " + grid.launch.kernel_name +
+         ": no memory for another block: raise the limit on address space (ulimit -v)";
 }
 
 struct PlainRun {
@@ -56,7 +56,7 @@ void Scheduler::run(Work& work, const Runner& runner) {
   std::uint64_t ended = work.dropped;
   if (ended == 0) {
     if (!work.resumed && !provide_cluster(*work.seat))
-      ended = work.fresh.count + drop_blocks(grid, Outcome::trap);
+      ended = work.fresh.count + drop_blocks(grid, Outcome::misuse, no_memory(grid));
     else if (grid.suspends())
       ended = run_gangs(grid, work, runner);
     else
@@ -78,10 +78,9 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
   while (range.count > 0) {
     PlainRun run{grid, range, block};
     const Outcome outcome = run_guarded(running, run_range, &run);
-    if (outcome != Outcome::completed) report_fault(running, outcome);
     ended += range.count;
-    if (outcome != Outcome::completed || ends_early(grid))
-      return ended + drop_blocks(grid, outcome != Outcome::completed ? outcome : Outcome::cancelled);
+    if (outcome != Outcome::completed) return ended + drop_blocks(grid, outcome, describe_fault(running, outcome));
+    if (ends_early(grid)) return ended + drop_blocks(grid, Outcome::cancelled);
     if (!grid.has_fresh_blocks() || should_leave(grid, runner)) break;
 
     const Clock::time_point now = Clock::now();
@@ -98,7 +97,8 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
   std::uint64_t ended = 0;
   for (BlockRange range = work.fresh; cluster || range.count > 0; range = grid.take(seats_.size())) {
     if (!cluster) {
-      if (!start_cluster(grid, range.first, seat)) return ended + 1 + drop_blocks(grid, Outcome::trap);
+      if (!start_cluster(grid, range.first, seat))
+        return ended + 1 + drop_blocks(grid, Outcome::misuse, no_memory(grid));
       cluster = std::move(seat.cluster);
     }
     const Clock::time_point before = Clock::now();
@@ -115,8 +115,8 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
       const Lock lock(mutex_);
       keep_for_reuse(std::move(cluster));
     }
-    const bool failed = advance.status == ClusterRun::Status::failed;
-    if (failed || ends_early(grid)) return ended + drop_blocks(grid, failed ? advance.outcome : Outcome::cancelled);
+    if (advance.status == ClusterRun::Status::failed) return ended + drop_blocks(grid, advance.outcome, advance.reason);
+    if (ends_early(grid)) return ended + drop_blocks(grid, Outcome::cancelled);
     if (grid.set_aside_count.load(std::memory_order_relaxed) > 0) {
       // Those that were set aside may have been waiting for this one, and it is their turn.
       note_progress(grid);
@@ -156,7 +156,7 @@ bool Scheduler::provide_cluster(Seat& seat) {
     seat.cluster = std::make_unique<ClusterRun>();
     return true;
   } catch (const std::bad_alloc&) {
-    return report_no_memory();
+    return false;
   }
 }
 
@@ -165,7 +165,7 @@ bool Scheduler::start_cluster(GridRun& grid, std::uint64_t number, Seat& seat) {
     seat.cluster->start(grid.launch, grid.id, seat.number, grid.index_of(number));
     return true;
   } catch (const std::bad_alloc&) {
-    return report_no_memory();
+    return false;
   }
 }
 

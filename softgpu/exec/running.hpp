@@ -26,6 +26,7 @@ struct Running {
   BlockRun* block_run = nullptr;  // kernels with suspend points: frames and barriers are here
   LocalMemory* local = nullptr;   // of the calls that are under way on this thread
   FaultSite fault;                // set by the signal handler
+  char problem[512] = "";         // why the code has ended the kernel: see end_kernel()
   sigjmp_buf leave;               // set by run_guarded
 };
 

@@ -32,19 +32,13 @@ std::uint64_t nanoseconds_now() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-const char* kernel_name() {
-  const Running* current = running();
-  return current ? current->launch->kernel_name.c_str() : "(none)";
-}
-
 void* local_memory(LocalMemory& memory, std::size_t bytes) {
   void* const local = memory.allocate(bytes);
   if (local) return local;
-  std::fprintf(stderr,
-               "softgpu: kernel %s: its local memory needs more than the %zu MiB there are for a block, or than the "
-               "system gives: less recursion, or smaller local arrays\n",
-               kernel_name(), LocalMemory::kCapacity >> 20);
-  leave_kernel(Outcome::illegal_address);
+  end_kernel(Outcome::illegal_address,
+             "its local memory needs more than the %zu MiB there are for a block, or than the system gives: less "
+             "recursion, or smaller local arrays",
+             LocalMemory::kCapacity >> 20);
 }
 
 }  // namespace
@@ -57,10 +51,7 @@ extern "C" {
 
 void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
   void* frame = running()->block_run->frames().allocate(bytes, alignment);
-  if (!frame) {
-    std::fprintf(stderr, "softgpu: kernel %s: no memory for the state of its suspended threads\n", kernel_name());
-    leave_kernel(Outcome::trap);
-  }
+  if (!frame) end_kernel(Outcome::misuse, "no memory for the state of its suspended threads");
   return frame;
 }
 
@@ -82,16 +73,10 @@ void softgpu_rt_cluster_arrive(void* gang) {
   running()->block_run->arrive_at_cluster(*static_cast<const abi::Gang*>(gang));
 }
 
-void softgpu_rt_trap() { leave_kernel(Outcome::trap); }
+void softgpu_rt_trap() { end_kernel(Outcome::trap, "trap instruction"); }
 
 void softgpu_rt_divergent_barrier(std::uint32_t line) {
-  const abi::Dim3 index = running()->block->index;
-  std::fprintf(
-      stderr,
-      "softgpu: kernel %s, block (%u,%u,%u): the barrier in line %u of the PTX was reached by only some threads "
-      "of a warp\n",
-      kernel_name(), index.x, index.y, index.z, line);
-  leave_kernel(Outcome::trap);
+  end_kernel(Outcome::misuse, "the barrier in line %u of the PTX was reached by only some threads of a warp", line);
 }
 
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,
@@ -104,7 +89,8 @@ void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void*
                 static_cast<const char*>(file), line, static_cast<const char*>(function), block_x, block_y, block_z,
                 thread_x, thread_y, thread_z, static_cast<const char*>(message));
   std::fputs(text, stderr);
-  leave_kernel(Outcome::assertion);
+  text[std::strlen(text) - 1] = '\0';
+  end_kernel(Outcome::assertion, "%s", text);
 }
 
 std::uint32_t softgpu_rt_vprintf(void* format, void* arguments) {
@@ -127,27 +113,22 @@ void* softgpu_rt_malloc(std::uint64_t bytes) {
 void softgpu_rt_free(void* memory) {
   DeviceHeap* const heap = running()->launch->heap;
   if (!memory || (heap && heap->release(memory))) return;
-  std::fprintf(stderr,
-               "softgpu: kernel %s: free() of %p, which is not from malloc() of device code or was freed before\n",
-               kernel_name(), memory);
-  leave_kernel(Outcome::trap);
+  end_kernel(Outcome::misuse, "free() of %p, which is not from malloc() of device code or was freed before", memory);
 }
 
 void softgpu_rt_set_conditional(std::uint64_t handle, std::uint32_t value) {
   if (ConditionalValues::all().set(handle, value)) return;
-  std::fprintf(stderr,
-               "softgpu: kernel %s: cudaGraphSetConditional() of %#llx, which is not a handle that "
-               "cuGraphConditionalHandleCreate made, or whose graph is gone\n",
-               kernel_name(), static_cast<unsigned long long>(handle));
-  leave_kernel(Outcome::trap);
+  end_kernel(
+      Outcome::misuse,
+      "cudaGraphSetConditional() of %#llx, which is not a handle that cuGraphConditionalHandleCreate made, or whose "
+      "graph is gone",
+      static_cast<unsigned long long>(handle));
 }
 
 std::uint32_t softgpu_rt_launch_graph(std::uint64_t graph, std::uint64_t stream) {
   DeviceGraphs* const graphs = running()->launch->graphs.get();
   if (graphs) return graphs->launch(graph, stream);
-  std::fprintf(stderr, "softgpu: kernel %s: cudaGraphLaunch() is for kernels that are nodes of a graph\n",
-               kernel_name());
-  leave_kernel(Outcome::trap);
+  end_kernel(Outcome::misuse, "cudaGraphLaunch() is for kernels that are nodes of a graph");
 }
 
 std::uint64_t softgpu_rt_current_graph() {

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <utility>
 
+#include "softgpu/exec/fault_report.hpp"
+
 namespace softgpu::exec {
 namespace {
 
@@ -163,14 +165,21 @@ void Scheduler::leave() {
   if (wake) hooks_.work_waits();
 }
 
-std::uint64_t Scheduler::drop_blocks(GridRun& grid, Outcome why) {
-  const Lock lock(mutex_);
-  return drop_blocks_locked(grid, why);
+std::uint64_t Scheduler::drop_blocks(GridRun& grid, Outcome why, const std::string& reason) {
+  std::uint64_t dropped = 0;
+  bool is_first = false;
+  {
+    const Lock lock(mutex_);
+    is_first = !grid.has_failed();
+    dropped = drop_blocks_locked(grid, why, reason);
+  }
+  if (is_first) print_reason(why, reason);
+  return dropped;
 }
 
 // Settles how the grid ends and takes all its blocks that are not being run; the caller has to report them.
-std::uint64_t Scheduler::drop_blocks_locked(GridRun& grid, Outcome why) {
-  const std::uint64_t dropped = grid.stop(why) + grid.set_aside.size();
+std::uint64_t Scheduler::drop_blocks_locked(GridRun& grid, Outcome why, const std::string& reason) {
+  const std::uint64_t dropped = grid.stop(why, reason) + grid.set_aside.size();
   for (std::unique_ptr<ClusterRun>& cluster : grid.set_aside) keep_for_reuse(std::move(cluster));
   grid.set_aside.clear();
   grid.set_aside_count.store(0, std::memory_order_relaxed);
@@ -188,7 +197,7 @@ void Scheduler::finish(GridRun& grid) {
     if (grid.listed) unlist(grid);
   }
   const std::unique_ptr<GridRun> owner(&grid);
-  if (grid.launch.on_done) grid.launch.on_done(grid.outcome.load(std::memory_order_relaxed));
+  if (grid.launch.on_done) grid.launch.on_done(grid.outcome.load(std::memory_order_relaxed), grid.reason);
   hooks_.progress();
 }
 

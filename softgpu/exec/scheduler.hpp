@@ -99,8 +99,8 @@ class Scheduler {
   bool should_leave(const GridRun&, const Runner&) const;
   void set_aside(GridRun&, std::unique_ptr<ClusterRun>, bool progress);
   void note_progress(GridRun&);
-  std::uint64_t drop_blocks(GridRun&, Outcome);
-  std::uint64_t drop_blocks_locked(GridRun&, Outcome);
+  std::uint64_t drop_blocks(GridRun&, Outcome, const std::string& reason = {});
+  std::uint64_t drop_blocks_locked(GridRun&, Outcome, const std::string& reason = {});
   void report_ended(GridRun&, std::uint64_t blocks);
   void finish(GridRun&);
   void release(Seat&);

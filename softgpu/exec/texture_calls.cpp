@@ -1,6 +1,5 @@
 #include "softgpu/exec/texture_calls.hpp"
 
-#include <cstdio>
 #include <cstring>
 
 #include "softgpu/exec/fault.hpp"
@@ -17,10 +16,7 @@ using texture::Texture;
 using texture::Words;
 
 [[noreturn]] void leave(Outcome outcome, const char* problem, std::uint64_t handle) {
-  const Running* current = running();
-  std::fprintf(stderr, "softgpu: kernel %s: %s (0x%llx)\n", current ? current->launch->kernel_name.c_str() : "(none)",
-               problem, static_cast<unsigned long long>(handle));
-  leave_kernel(outcome);
+  end_kernel(outcome, "%s (0x%llx)", problem, static_cast<unsigned long long>(handle));
 }
 
 const Texture& texture_of(std::uint64_t handle) {

@@ -125,5 +125,54 @@ TEST_F(Logs, GoToTheFileThatTheEnvironmentNames) {
   EXPECT_NE(text.find("4096"), std::string::npos) << text;
 }
 
+// What a kernel did wrong is said with every call that returns the context's error. The kernels are all called k.
+class FaultLogs : public Logs {
+ protected:
+  void TearDown() override {}  // the context is of no more use
+
+  std::string log_of(const std::string& body, CUresult error) {
+    const std::string text = R"(.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a; .reg .b32 %t, %v; .reg .pred %p;
+  ld.param.u64 %a, [data];
+  mov.u32 %t, %tid.x;
+  )" + body + "\n  ret;\n}";
+    const TestModule module(text.c_str());
+    CUdeviceptr memory = 0;
+    EXPECT_SUCCESS(CU(cuMemAlloc)(&memory, 4096));
+    EXPECT_SUCCESS(launch(module.function("k"), 1, 64, nullptr, memory));
+    EXPECT_EQ(name_of(CU(cuCtxSynchronize)()), name_of(error));
+    std::string log = dump();
+    EXPECT_EQ(name_of(CU(cuMemAlloc)(&memory, 4096)), name_of(error));
+    EXPECT_NE(dump().find("kernel k, block (0,0,0)"), std::string::npos) << "every call says it";
+    return log;
+  }
+};
+
+#define FAULT_LOG_TEST(name, body, error, ...)                                            \
+  TEST_F(FaultLogs, DISABLED_##name) {                                                    \
+    const std::string log = log_of(body, error);                                          \
+    for (const char* part : {"kernel k, block (0,0,0)", "cuCtxSynchronize", __VA_ARGS__}) \
+      EXPECT_NE(log.find(part), std::string::npos) << log;                                \
+  }                                                                                       \
+  TEST(LogOfFaults, name) {                                                               \
+    if (!is_softgpu()) GTEST_SKIP() << "a GPU's driver doesn't say";                      \
+    EXPECT_EQ(run_in_child("FaultLogs.DISABLED_" #name), 0);                              \
+  }
+
+FAULT_LOG_TEST(SaysWhereAnIllegalAccessWas, "st.global.u32 [4660], %t;", CUDA_ERROR_ILLEGAL_ADDRESS,
+               "one of the threads (0,0,0) to", "illegal access to address 0x1234, in line 8 of the PTX")
+FAULT_LOG_TEST(SaysWhichBarrierWasReachedByAPartOfAWarp,
+               "setp.lt.u32 %p, %t, 7; @!%p bra L; bar.sync 0; L: bar.sync 1;", CUDA_ERROR_LAUNCH_FAILED,
+               "the barrier in line 8 of the PTX was reached by only some threads of a warp")
+FAULT_LOG_TEST(SaysWhereThreadsWaitForEver,
+               "setp.lt.u32 %p, %t, 32; @!%p bra L; bar.sync 1, 64; L:", CUDA_ERROR_LAUNCH_FAILED,
+               "all remaining threads wait and none can go on: ", "line 8 of the PTX")
+FAULT_LOG_TEST(NamesABarrierThatDoesNotExist, "add.u32 %v, %t, 16; mov.u32 %v, 17; bar.sync %v;",
+               CUDA_ERROR_ILLEGAL_INSTRUCTION, "line 8 of the PTX names barrier 17")
+FAULT_LOG_TEST(SaysThatAKernelTrapped, "trap;", CUDA_ERROR_LAUNCH_FAILED, "trap instruction")
+
 }  // namespace
 }  // namespace conformance

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softgpu/runtime/base/device.hpp"
@@ -27,9 +28,9 @@ class KernelOp final : public Op {
       return;
     }
     grid_.cancel = context_->cancel_flag();
-    grid_.on_done = [op = OpRef(this), this](exec::Outcome outcome) {
+    grid_.on_done = [op = OpRef(this), this](exec::Outcome outcome, std::string_view reason) {
       const InsidePool inside;
-      complete(outcome);
+      complete(outcome, reason);
     };
     context_->work().pool.submit(std::move(grid_));
   }
@@ -39,8 +40,8 @@ class KernelOp final : public Op {
   }
 
  private:
-  void complete(exec::Outcome outcome) {
-    context_->record_outcome(outcome);
+  void complete(exec::Outcome outcome, std::string_view reason = {}) {
+    context_->record_outcome(outcome, reason);
     module_.reset();
     context_.reset();
     finish();

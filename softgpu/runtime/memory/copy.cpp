@@ -160,8 +160,8 @@ OpRef make_checked_op(const MemoryServices& services, const OpPlace& place, cons
   return make_work_op(place, request.bytes(), [&services, request, check, context = place.context] {
     try {
       check(services, request, *context);
-    } catch (const Failure&) {
-      return context->record_outcome(exec::Outcome::illegal_address);
+    } catch (const Failure& failure) {
+      return context->record_outcome(exec::Outcome::illegal_address, failure.what());
     }
     perform(request);
   });

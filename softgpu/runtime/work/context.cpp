@@ -23,6 +23,7 @@ CUresult error_of(exec::Outcome outcome) {
     case exec::Outcome::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
     case exec::Outcome::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case exec::Outcome::trap:
+    case exec::Outcome::misuse:
     case exec::Outcome::barrier_deadlock: return CUDA_ERROR_LAUNCH_FAILED;
     case exec::Outcome::assertion: return CUDA_ERROR_ASSERT;
   }
@@ -95,8 +96,8 @@ void WorkServices::wait_for_all_contexts() {
   for (const auto& context : contexts.all()) context->wait_idle();
 }
 
-void Context::record_outcome(exec::Outcome outcome) {
-  if (const CUresult error = error_of(outcome); error != CUDA_SUCCESS) fail(error);
+void Context::record_outcome(exec::Outcome outcome, std::string_view reason) {
+  if (const CUresult error = error_of(outcome); error != CUDA_SUCCESS) fail(error, reason);
 }
 
 void Context::fail(CUresult error, std::string_view reason) noexcept {

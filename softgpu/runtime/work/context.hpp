@@ -58,7 +58,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // The sticky error: the first failure of a kernel. Everything afterwards is refused with it.
   CUresult error() const { return error_.load(std::memory_order_acquire); }
-  void record_outcome(exec::Outcome outcome);
+  void record_outcome(exec::Outcome outcome, std::string_view reason = {});
   void fail(CUresult error, std::string_view reason = {}) noexcept;
   std::string error_reason() const;  // in words, where there are any
   const std::shared_ptr<std::atomic<bool>>& cancel_flag() const { return cancel_; }

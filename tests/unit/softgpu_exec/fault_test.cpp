@@ -123,7 +123,7 @@ TEST_P(Fault, FailedAssertSaysWhatCudaSays) {
 TEST_P(Fault, DivergentBarrierNamesKernelAndLine) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(pool, launch_of(plain([](const abi::Block*) { softgpu_rt_divergent_barrier(77); }), {1}, {1})),
-            Outcome::trap);
+            Outcome::misuse);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::AllOf(testing::HasSubstr("test_kernel"), testing::HasSubstr("line 77")));
 }

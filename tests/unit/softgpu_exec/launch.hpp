@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -38,8 +40,9 @@ inline KernelCode plain(abi::RunBlock function) { return {.run_block = function}
 class Submitted {
  public:
   Submitted(Pool& pool, GridLaunch launch) : pool_(pool), queue_(launch.queue) {
-    launch.on_done = [this](Outcome outcome) {
+    launch.on_done = [this](Outcome outcome, std::string_view reason) {
       outcome_ = outcome;
+      reason_ = reason;
       calls_.fetch_add(1);
     };
     pool.submit(std::move(launch));
@@ -53,11 +56,13 @@ class Submitted {
     EXPECT_EQ(calls_.load(), 1);
     return outcome_;
   }
+  const std::string& reason() const { return reason_; }
 
  private:
   Pool& pool_;
   const void* queue_;
   Outcome outcome_ = Outcome::completed;
+  std::string reason_;
   std::atomic<int> calls_{0};
 };
 

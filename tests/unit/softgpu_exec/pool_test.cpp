@@ -114,7 +114,7 @@ TEST_P(PoolOf, RunsChainsSubmittedFromOnDoneAndFromJobs) {
     if (left.fetch_sub(1) <= 1) return;
     if (left.load() % 2) return pool.post({.run = next});
     GridLaunch launch = launch_of(plain([](const abi::Block*) {}), {3}, {1});
-    launch.on_done = [&](Outcome) { next(); };
+    launch.on_done = [&](Outcome, std::string_view) { next(); };
     pool.submit(std::move(launch));
   };
   next();
@@ -231,7 +231,7 @@ TEST(Pool, CancelsWhatIsLeftWhenItEnds) {
     Pool pool({.workers = 1});
     for (int i = 0; i < 5; ++i) {
       GridLaunch launch = launch_of(plain([](const abi::Block*) {}), {0x7fffffff, 65535, 1}, {32});
-      launch.on_done = [&](Outcome outcome) { ends += outcome == Outcome::cancelled; };
+      launch.on_done = [&](Outcome outcome, std::string_view) { ends += outcome == Outcome::cancelled; };
       pool.submit(std::move(launch));
     }
   }

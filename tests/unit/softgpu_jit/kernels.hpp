@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softgpu/exec/pool.hpp"
@@ -100,7 +101,7 @@ inline exec::Outcome run(exec::Pool& pool, exec::KernelCode code, const KernelFa
   exec::GridLaunch launch{.code = code, .grid = grid, .block = block, .params = std::move(params)};
   launch.static_shared_bytes = facts.static_shared_bytes;
   launch.kernel_name = facts.name;
-  launch.on_done = [&](exec::Outcome outcome) {
+  launch.on_done = [&](exec::Outcome outcome, std::string_view) {
     result = outcome;
     done = true;
   };
