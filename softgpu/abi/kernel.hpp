@@ -22,6 +22,10 @@ enum class BlockShape : std::uint8_t {
   general,  // anything else: tid.x, tid.y and tid.z vary over the lanes, the last gang may be partial
 };
 
+// What a Block's pointers are multiples of, at least.
+inline constexpr std::uint32_t kParamsAlignment = 16;
+inline constexpr std::uint32_t kSharedAlignment = 128;
+
 // One block in flight. Filled by the scheduler before any of the block's code runs; read by generated code.
 struct Block {
   const std::byte* params = nullptr;  // the kernel's parameters, laid out as the PTX declares them

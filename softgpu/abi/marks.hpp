@@ -17,7 +17,7 @@ enum class Mark : std::uint8_t {
 };
 
 // The columns of the table.
-enum class MarkKind : std::uint8_t { query, clock, warp, block, control };
+enum class MarkKind : std::uint8_t { query, clock, warp, block, control, note };
 enum class MarkLanes : std::uint8_t { alike, steps, shape, members, apart };
 enum class MarkWaiting : std::uint8_t { nobody, threads, gangs };
 

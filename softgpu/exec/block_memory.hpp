@@ -31,7 +31,7 @@ class SharedMemory {
   // The base for `bytes` of shared memory, at most kCapacity, of the block that has `behind` others behind it in its
   // cluster; a multiple of 128, and of `alignment`, a power of two, up to 4096.
   std::byte* base(std::uint32_t bytes, std::uint32_t alignment, std::uint32_t behind = 0) const {
-    const std::uint32_t step = std::clamp(alignment, 128U, 4096U);
+    const std::uint32_t step = std::clamp(alignment, abi::kSharedAlignment, 4096U);
     return end_ - (std::size_t{behind} << abi::kClusterStrideBits) - (bytes + step - 1) / step * step;
   }
 

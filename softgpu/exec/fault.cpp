@@ -112,6 +112,11 @@ FaultSite fault_of(int signal, const siginfo_t& info, const ucontext_t& context)
   return fault;
 }
 
+Outcome outcome_of(std::size_t row, const siginfo_t& info) {
+  if (kCaught[row].number == SIGBUS && info.si_code == BUS_ADRALN) return Outcome::misaligned_address;
+  return kCaught[row].outcome;
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) {
   const std::size_t row = row_of(signal);
   const bool sent_by_a_process = info->si_code <= 0;
@@ -124,7 +129,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   t_running->fault = fault_of(signal, *info, *static_cast<const ucontext_t*>(context));
   // siglongjmp leaves the handler but not its signal mask.
   pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
-  leave_kernel(kCaught[row].outcome);
+  leave_kernel(outcome_of(row, *info));
 }
 
 void install(std::size_t row, struct sigaction* previous) {

@@ -43,8 +43,11 @@ std::string line_of(const Running& what) {
 std::string problem_of(const Running& what, Outcome outcome) {
   if (what.problem[0] != '\0') return what.problem;
   if (what.fault.instruction == 0) return {};
-  return (outcome == Outcome::illegal_address ? "illegal access to " + address_of(what.fault) : "illegal instruction") +
-         line_of(what);
+  switch (outcome) {
+    case Outcome::illegal_address: return "illegal access to " + address_of(what.fault) + line_of(what);
+    case Outcome::misaligned_address: return "misaligned access to " + address_of(what.fault) + line_of(what);
+    default: return "illegal instruction" + line_of(what);
+  }
 }
 
 }  // namespace

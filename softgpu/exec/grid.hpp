@@ -21,6 +21,7 @@ class DeviceHeap;
 enum class Outcome : std::uint8_t {
   completed,
   illegal_address,      // CUDA_ERROR_ILLEGAL_ADDRESS
+  misaligned_address,   // CUDA_ERROR_MISALIGNED_ADDRESS
   illegal_instruction,  // CUDA_ERROR_ILLEGAL_INSTRUCTION
   trap,                 // trap instruction: CUDA_ERROR_LAUNCH_FAILED
   assertion,            // CUDA_ERROR_ASSERT

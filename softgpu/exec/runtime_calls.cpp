@@ -79,6 +79,13 @@ void softgpu_rt_divergent_barrier(std::uint32_t line) {
   end_kernel(Outcome::misuse, "the barrier in line %u of the PTX was reached by only some threads of a warp", line);
 }
 
+void softgpu_rt_misaligned_access(std::uint32_t line) {
+  constexpr std::uint32_t kUnknown = ~0U;
+  constexpr const char* kProblem = "access to an address that is not a multiple of its size";
+  if (line == kUnknown) end_kernel(Outcome::misaligned_address, "%s", kProblem);
+  end_kernel(Outcome::misaligned_address, "%s, in line %u of the PTX", kProblem, line);
+}
+
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,
                             std::uint32_t block_y, std::uint32_t block_z, std::uint32_t thread_x,
                             std::uint32_t thread_y, std::uint32_t thread_z) {

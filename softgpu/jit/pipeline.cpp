@@ -19,8 +19,10 @@
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/analysis_text.hpp"
+#include "softgpu/simt/check_addresses.hpp"
 #include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/local_memory.hpp"
+#include "softgpu/simt/note_addresses.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
 #include "softgpu/simt/thread_function.hpp"
@@ -98,8 +100,18 @@ constexpr std::array kGangPasses = {
     Pass{"simplify-control-flow", "branches only, reducible, one return; values are scalars",
          [](Compilation& c) { simt::simplify_control_flow(*c.thread, *c.target); }},
     Pass{"close-loops", "loops simplified and closed", [](Compilation& c) { simt::close_loops(*c.thread, *c.target); }},
+    Pass{"note-addresses", "a note of each address that may not be aligned",
+         [](Compilation& c) {
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) simt::note_addresses(function);
+         }},
     Pass{"analyse", "how lanes differ, in which order they run blocks, and whether they may run in step", analyse},
     Pass{"make-gangs", "functions that run a gang", make_gangs},
+    Pass{"check-addresses", "gangs and functions that find a bad address end the kernel",
+         [](Compilation& c) {
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration() && &function != c.thread) simt::check_addresses(function);
+         }},
     Pass{"tidy-gangs", "values of gangs in registers", [](Compilation& c) { simt::tidy(c.gangs, *c.target); }},
     Pass{"move-local-memory-of-gangs", "what suspended gangs index is neither on the host's stack nor in frames",
          [](Compilation& c) {

@@ -61,7 +61,8 @@ void make_thread_gang(Function& thread, Function& gang) {
   ThreadValues values(entry_builder, GangArguments::of(gang), abi::BlockShape::rows, 1);
   SmallVector<std::pair<CallInst*, Mark>, 16> calls;
   for (Instruction& instruction : instructions(gang))
-    if (const auto mark = mark_of(&instruction)) calls.push_back({cast<CallInst>(&instruction), *mark});
+    if (const auto mark = mark_of(&instruction); mark && abi::info(*mark).kind != MarkKind::note)
+      calls.push_back({cast<CallInst>(&instruction), *mark});
   for (const auto& [call, mark] : calls) {
     if (Value* value = replacement(*call, mark, values, GangArguments::of(gang).gang)) call->replaceAllUsesWith(value);
     call->eraseFromParent();

@@ -53,10 +53,30 @@ void Widener::emit_mark(CallInst& original, Mark mark) {
     case MarkKind::clock: return values_.define(original, GangValue::of_base(read_clock(builder_, mark)));
     case MarkKind::block: return emit_barrier(original, mark);
     case MarkKind::warp: return warp_.emit(original, mark);
+    case MarkKind::note: return emit_address(original);
     case MarkKind::control:
       if (mark == Mark::nanosleep || mark == Mark::spin) return yield(builder_, arguments_.gang);
       throw std::logic_error("exit is turned into a branch before widening");
   }
+}
+
+// A note of one thread's address becomes one of the gang's: of the only one that matters, or of whether any lane has a
+// bad one.
+void Widener::emit_address(CallInst& original) {
+  Value* address = original.getArgOperand(0);
+  const Shape s = shape(address);
+  const auto alignment = static_cast<std::int64_t>(cast<ConstantInt>(original.getArgOperand(1))->getZExtValue());
+  auto* note = cast<CallInst>(original.clone());
+  if (s.has_base() && !s.guarded && s.stride % alignment == 0) {
+    note->setArgOperand(0, values_.base(address));
+  } else {
+    Value* lanes = values_.vector(address);
+    Value* low_bits =
+        builder_.CreateAnd(lanes, ConstantInt::get(lanes->getType(), static_cast<std::uint64_t>(alignment - 1)));
+    const Mask bad = mask_.where(builder_, builder_.CreateIsNotNull(low_bits));
+    note->setArgOperand(0, builder_.CreateZExt(bad.has_any(builder_), builder_.getInt64Ty()));
+  }
+  builder_.Insert(note);
 }
 
 // ---- Barriers ----------------------------------------------------------------------------------

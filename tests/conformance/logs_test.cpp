@@ -164,6 +164,8 @@ class FaultLogs : public Logs {
 
 FAULT_LOG_TEST(SaysWhereAnIllegalAccessWas, "st.global.u32 [4660], %t;", CUDA_ERROR_ILLEGAL_ADDRESS,
                "one of the threads (0,0,0) to", "illegal access to address 0x1234, in line 8 of the PTX")
+FAULT_LOG_TEST(SaysWhereAMisalignedAccessWas, "st.global.u32 [%a+2], %t;", CUDA_ERROR_MISALIGNED_ADDRESS,
+               "not a multiple of its size, in line 8 of the PTX")
 FAULT_LOG_TEST(SaysWhichBarrierWasReachedByAPartOfAWarp,
                "setp.lt.u32 %p, %t, 7; @!%p bra L; bar.sync 0; L: bar.sync 1;", CUDA_ERROR_LAUNCH_FAILED,
                "the barrier in line 8 of the PTX was reached by only some threads of a warp")

@@ -34,6 +34,11 @@ void set_semantics(Access& access, const Instruction& i, llvm::Align alignment) 
   if (order != llvm::AtomicOrdering::NotAtomic) access.setAtomic(order, scope_of(i));
 }
 
+// A vector is aligned as a whole; simt/ sees to it that it is.
+llvm::Align alignment_of(std::size_t elements, std::size_t element, unsigned size) {
+  return llvm::commonAlignment(llvm::Align(llvm::PowerOf2Ceil(elements) * size), element * size);
+}
+
 }  // namespace
 
 void lower_ld(FunctionLowering& f, const Instruction& i) {
@@ -48,7 +53,7 @@ void lower_ld(FunctionLowering& f, const Instruction& i) {
   const llvm::ArrayRef<Operand> destinations = elements_of(i.operands[0]);
   for (std::size_t k = 0; k < destinations.size(); ++k) {
     llvm::LoadInst* load = f.ir.CreateLoad(loaded_type, f.displaced(start, k * size));
-    set_semantics(*load, i, llvm::Align(size));
+    set_semantics(*load, i, alignment_of(destinations.size(), k, size));
     if (read_only) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(f.module.context(), {}));
     values.push_back(may_be_on_the_stack && !read_only ? f.ir.CreateFreeze(load) : load);
   }
@@ -62,7 +67,7 @@ void lower_st(FunctionLowering& f, const Instruction& i) {
   const llvm::ArrayRef<Operand> sources = elements_of(i.operands[1]);
   for (std::size_t k = 0; k < sources.size(); ++k) {
     llvm::StoreInst* store = f.ir.CreateStore(f.read(sources[k], type), f.displaced(start, k * size));
-    set_semantics(*store, i, llvm::Align(size));
+    set_semantics(*store, i, alignment_of(sources.size(), k, size));
   }
 }
 

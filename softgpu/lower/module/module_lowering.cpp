@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "softgpu/abi/kernel.hpp"
 #include "softgpu/lower/module/shared_layout.hpp"
 
 namespace softgpu::lower {
@@ -43,6 +44,13 @@ llvm::Function* declared(llvm::Module& module, llvm::StringRef symbol, char resu
   return llvm::cast<llvm::Function>(module.getOrInsertFunction(symbol, type).getCallee());
 }
 
+// Of what exec/ provides.
+llvm::MaybeAlign alignment_of(abi::Mark mark) {
+  if (mark == abi::Mark::shared) return llvm::Align(abi::kSharedAlignment);
+  if (mark == abi::Mark::params) return llvm::Align(abi::kParamsAlignment);
+  return std::nullopt;
+}
+
 void set_attributes(llvm::Function& function, abi::Mark mark) {
   function.setDoesNotThrow();
   switch (abi::info(mark).kind) {
@@ -51,7 +59,10 @@ void set_attributes(llvm::Function& function, abi::Mark mark) {
       function.addFnAttr(llvm::Attribute::WillReturn);
       function.addFnAttr(llvm::Attribute::Speculatable);
       function.addRetAttr(llvm::Attribute::NoUndef);
+      if (const auto alignment = alignment_of(mark))
+        function.addRetAttr(llvm::Attribute::getWithAlignment(function.getContext(), *alignment));
       break;
+    case abi::MarkKind::note:
     case abi::MarkKind::clock: function.addFnAttr(llvm::Attribute::WillReturn); break;
     case abi::MarkKind::warp:
     case abi::MarkKind::block: function.setConvergent(); break;

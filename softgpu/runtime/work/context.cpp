@@ -21,6 +21,7 @@ CUresult error_of(exec::Outcome outcome) {
     case exec::Outcome::completed:
     case exec::Outcome::cancelled: return CUDA_SUCCESS;
     case exec::Outcome::illegal_address: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case exec::Outcome::misaligned_address: return CUDA_ERROR_MISALIGNED_ADDRESS;
     case exec::Outcome::illegal_instruction: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case exec::Outcome::trap:
     case exec::Outcome::misuse:

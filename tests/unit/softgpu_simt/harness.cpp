@@ -30,6 +30,7 @@ void* allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
 void* allocate_local(std::uint64_t bytes) { return allocate_frame(bytes, 64); }
 void leave_local(std::uint64_t) {}  // freed with the frames
 void divergent_barrier(std::uint32_t) { std::longjmp(out_of_kernel, 1); }
+void misaligned_access(std::uint32_t) { std::longjmp(out_of_kernel, 1); }
 
 const char* llvm_type(char letter) {
   switch (letter) {
@@ -168,14 +169,16 @@ Ran run(const std::string& ir, const Run& options) {
   bind("softgpu_rt_enter_local", &allocate_local);
   bind("softgpu_rt_leave_local", &leave_local);
   bind("softgpu_rt_divergent_barrier", &divergent_barrier);
+  bind("softgpu_rt_misaligned_access", &misaligned_access);
   llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(symbols)));
   llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
   const auto entry = check(jit->lookup(jit::kEntryName));
 
-  std::vector<std::byte> shared(options.shared_bytes + 64);
+  std::vector<std::byte> shared(options.shared_bytes + 2 * abi::kSharedAlignment);
   abi::Block block;
   block.params = reinterpret_cast<const std::byte*>(options.params.data());
-  block.shared = shared.data();
+  block.shared =
+      shared.data() + abi::kSharedAlignment - reinterpret_cast<std::uintptr_t>(shared.data()) % abi::kSharedAlignment;
   block.grid = options.grid;
   block.size = options.block;
   if (setjmp(out_of_kernel) == 0) {
