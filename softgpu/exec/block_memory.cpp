@@ -55,7 +55,24 @@ LocalMemory::~LocalMemory() {
   if (mapping_) give_back(mapping_, kLocalReserved);
 }
 
+void ReleasedPieces::put(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  for (Kind& kind : kinds_) {
+    if (kind.first && (kind.bytes != bytes || kind.alignment != alignment)) continue;
+    *static_cast<void**>(memory) = kind.first;
+    kind = {bytes, alignment, memory};
+    return;
+  }
+}
+
+void* ReleasedPieces::take(std::size_t bytes, std::size_t alignment) noexcept {
+  for (Kind& kind : kinds_)
+    if (kind.first && kind.bytes == bytes && kind.alignment == alignment)
+      return std::exchange(kind.first, *static_cast<void**>(kind.first));
+  return nullptr;
+}
+
 void* LocalMemory::allocate(std::size_t bytes) noexcept {
+  if (void* const used_before = released_.take(rounded(bytes))) return used_before;
   if (bytes > kCapacity - used_) return nullptr;
   if (!mapping_ && !(mapping_ = static_cast<std::byte*>(reserve(kLocalReserved)))) return nullptr;
   std::byte* const end = mapping_ + kBehind + kCapacity;
@@ -71,20 +88,8 @@ void* LocalMemory::allocate(std::size_t bytes) noexcept {
 
 void FrameArena::FreeChunk::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-// Frames of kinds that there is no place for any more stay until the block is done.
-void FrameArena::release(void* frame, std::size_t bytes, std::size_t alignment) noexcept {
-  for (Released& kind : released_) {
-    if (kind.first && (kind.bytes != bytes || kind.alignment != alignment)) continue;
-    *static_cast<void**>(frame) = kind.first;
-    kind = {bytes, alignment, frame};
-    return;
-  }
-}
-
 void* FrameArena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  for (Released& kind : released_)
-    if (kind.first && kind.bytes == bytes && kind.alignment == alignment)
-      return std::exchange(kind.first, *static_cast<void**>(kind.first));
+  if (void* const used_before = released_.take(bytes, alignment)) return used_before;
   const auto behind_padding = [&](const Chunk& chunk) {
     const auto start = reinterpret_cast<std::uintptr_t>(chunk.memory.get());
     return ((start + used_ + alignment - 1) & ~(alignment - 1)) - start;

@@ -41,6 +41,21 @@ class SharedMemory {
   std::uint32_t provided_ = 0;
 };
 
+// Pieces of memory of a few sizes that are free to be used again. Those of other sizes are lost until all is reset.
+class ReleasedPieces {
+ public:
+  void put(void* memory, std::size_t bytes, std::size_t alignment = 0) noexcept;
+  void* take(std::size_t bytes, std::size_t alignment = 0) noexcept;  // null: there is none
+
+ private:
+  // Each has the address of the next one in its first word.
+  struct Kind {
+    std::size_t bytes = 0, alignment = 0;
+    void* first = nullptr;
+  };
+  std::array<Kind, 8> kinds_;
+};
+
 // Local memory of threads. Nothing for 4 GiB before and behind it is accessible: an index out of range faults, or meets
 // the local memory of a neighbour, but never what the host lives on. Mapped on first use.
 class LocalMemory {
@@ -57,13 +72,19 @@ class LocalMemory {
   void* allocate(std::size_t bytes) noexcept;
   // Gives back what was allocated last.
   void release(std::size_t bytes) noexcept { used_ -= rounded(bytes); }
-  void reset() noexcept { used_ = 0; }
+  // Keeps what need not have been allocated last for the next one of this size.
+  void release(void* memory, std::size_t bytes) noexcept { released_.put(memory, rounded(bytes)); }
+  void reset() noexcept {
+    used_ = 0;
+    released_ = {};
+  }
 
  private:
   static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
   std::byte* mapping_ = nullptr;
   std::size_t provided_ = 0, used_ = 0;  // at the end of its capacity
+  ReleasedPieces released_;
 };
 
 // Where gangs keep their values while they are suspended. Frames are freed all at once.
@@ -74,7 +95,9 @@ class FrameArena {
   // Aligned to `alignment`, a power of two; null when there is no memory.
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
   // For the next frame of this size and alignment.
-  void release(void* frame, std::size_t bytes, std::size_t alignment) noexcept;
+  void release(void* frame, std::size_t bytes, std::size_t alignment) noexcept {
+    released_.put(frame, bytes, alignment);
+  }
   void reset() noexcept;
 
  private:
@@ -85,13 +108,8 @@ class FrameArena {
     std::unique_ptr<std::byte, FreeChunk> memory;
     std::size_t size;
   };
-  // Released frames of one kind, each with the address of the next one in its first word.
-  struct Released {
-    std::size_t bytes = 0, alignment = 0;
-    void* first = nullptr;
-  };
   std::vector<Chunk> chunks_;
-  std::array<Released, 8> released_;
+  ReleasedPieces released_;
   std::size_t current_ = 0;  // the chunk that is being filled; those before it are full
   std::size_t used_ = 0;     // of it
 };

@@ -61,6 +61,10 @@ void softgpu_rt_release_frame(void* frame, std::uint64_t bytes, std::uint64_t al
 
 void* softgpu_rt_allocate_local(std::uint64_t bytes) { return local_memory(running()->block_run->local(), bytes); }
 
+void softgpu_rt_release_local(void* memory, std::uint64_t bytes) {
+  running()->block_run->local().release(memory, bytes);
+}
+
 void* softgpu_rt_enter_local(std::uint64_t bytes) { return local_memory(*running()->local, bytes); }
 
 void softgpu_rt_leave_local(std::uint64_t bytes) { running()->local->release(bytes); }

@@ -52,8 +52,7 @@ void analyse(Compilation& c) {
     if (!simt::may_run_in_step(*c.thread, *c.layout)) c.width = 1;
   }
   if (c.width == 1) c.shape = abi::BlockShape::rows;
-  c.functions_wait = simt::calls_waiting_functions(*c.thread);
-  c.suspends = c.functions_wait || !simt::suspending_blocks(*c.thread, c.width).empty();
+  c.suspends = simt::calls_waiting_functions(*c.thread) || !simt::suspending_blocks(*c.thread, c.width).empty();
 }
 
 void make_gangs(Compilation& c) {
@@ -115,7 +114,7 @@ constexpr std::array kGangPasses = {
     Pass{"tidy-gangs", "values of gangs in registers", [](Compilation& c) { simt::tidy(c.gangs, *c.target); }},
     Pass{"move-local-memory-of-gangs", "what suspended gangs index is neither on the host's stack nor in frames",
          [](Compilation& c) {
-           if (c.suspends && !c.functions_wait) simt::move_local_memory_of_gangs(c.gangs);
+           if (c.suspends) simt::move_local_memory_of_gangs(c.gangs);
          }},
     Pass{"make-entry", "one exported function; gangs that wait are coroutines", make_entry},
     Pass{"split-coroutines", "coroutines are functions and frames",
@@ -124,9 +123,7 @@ constexpr std::array kGangPasses = {
          }},
     Pass{"optimise-gangs", "optimised code", [](Compilation& c) { simt::optimise_gangs(*c.code, *c.target); }},
     Pass{"move-local-memory", "nor is what anything else indexes",
-         [](Compilation& c) {
-           if (!c.functions_wait) simt::move_local_memory(*c.code);
-         }},
+         [](Compilation& c) { simt::move_local_memory(*c.code); }},
     Pass{"name-variables", "module variables have names that nothing else has",
          [](Compilation& c) {
            if (c.source) name_variables(*c.code, *c.source);

@@ -39,8 +39,7 @@ struct Compilation {
   abi::BlockShape shape = abi::BlockShape::general;  // of the blocks that the code is for: given before the second half
   std::unique_ptr<simt::Divergence> divergence;
   std::unique_ptr<simt::Layout> layout;
-  bool functions_wait = false;  // in recursive functions; their local memory stays in their frames
-  bool suspends = false;        // the entry point is an abi::StartGang, else an abi::RunBlock
+  bool suspends = false;  // the entry point is an abi::StartGang, else an abi::RunBlock
   simt::GangFunctions gangs;
   std::uint64_t stack_bytes = 0;
   std::string object;

@@ -114,10 +114,15 @@ void drop_lifetimes(AllocaInst& variable) {
       intrinsic->eraseFromParent();
 }
 
-// To memory that the function of the runtime gives. Returns how many bytes of it there are.
-std::uint64_t move(Function& function, const char* source) {
+struct Moved {
+  CallInst* memory = nullptr;  // null: nothing had to be
+  std::uint64_t bytes = 0;
+};
+
+// To memory that the function of the runtime gives.
+Moved move(Function& function, const char* source) {
   const SmallVector<AllocaInst*, 8> variables = variables_to_move(function);
-  if (variables.empty()) return 0;
+  if (variables.empty()) return {};
   const Placement placement(variables, function.getDataLayout());
   BasicBlock& entry = function.getEntryBlock();
   IRBuilder<> builder(&entry, entry.begin());
@@ -139,7 +144,15 @@ std::uint64_t move(Function& function, const char* source) {
   }
   // Not before: the builder stands in front of the first of them.
   for (AllocaInst* variable : variables) variable->eraseFromParent();
-  return placement.asked_for();
+  return {memory, placement.asked_for()};
+}
+
+void at_returns(Function& function, function_ref<CallInst*(IRBuilder<>&)> emit) {
+  for (BasicBlock& block : function)
+    if (auto* end = dyn_cast<ReturnInst>(block.getTerminator())) {
+      IRBuilder<> builder(end);
+      emit(builder)->setDoesNotThrow();
+    }
 }
 
 }  // namespace
@@ -149,19 +162,26 @@ void move_local_memory_of_gangs(const GangFunctions& gangs) {
     if (gang) move(*gang, "softgpu_rt_allocate_local");
 }
 
+void move_local_memory_of_waiting_function(Function& function) {
+  const Moved moved = move(function, "softgpu_rt_allocate_local");
+  if (!moved.memory) return;
+  at_returns(function, [&](IRBuilder<>& builder) {
+    const FunctionCallee release = function.getParent()->getOrInsertFunction(
+        "softgpu_rt_release_local", builder.getVoidTy(), builder.getPtrTy(), builder.getInt64Ty());
+    return builder.CreateCall(release, {moved.memory, builder.getInt64(moved.bytes)});
+  });
+}
+
 void move_local_memory(Module& module) {
   for (Function& function : module) {
     if (function.isDeclaration()) continue;
-    const std::uint64_t bytes = move(function, "softgpu_rt_enter_local");
-    if (bytes == 0) continue;
-    for (BasicBlock& block : function) {
-      auto* end = dyn_cast<ReturnInst>(block.getTerminator());
-      if (!end) continue;
-      IRBuilder<> builder(end);
+    const Moved moved = move(function, "softgpu_rt_enter_local");
+    if (!moved.memory) continue;
+    at_returns(function, [&](IRBuilder<>& builder) {
       const FunctionCallee leave =
           module.getOrInsertFunction("softgpu_rt_leave_local", builder.getVoidTy(), builder.getInt64Ty());
-      builder.CreateCall(leave, {builder.getInt64(bytes)})->setDoesNotThrow();
-    }
+      return builder.CreateCall(leave, {builder.getInt64(moved.bytes)});
+    });
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace softgpu::simt {
 
+// Of a function in which threads wait, and that is about to become a coroutine: lasts for one call.
+void move_local_memory_of_waiting_function(llvm::Function&);
+
 // Of gangs that suspend: lasts as long as their block. Before coroutines are made.
 void move_local_memory_of_gangs(const GangFunctions&);
 

@@ -6,6 +6,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "softgpu/simt/coroutine.hpp"
+#include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/marks.hpp"
 #include "softgpu/simt/thread_gang.hpp"
 #include "softgpu/simt/thread_values.hpp"
@@ -112,6 +113,7 @@ void make_waiting_functions(Function& gang) {
   DenseMap<const Function*, Function*> coroutines;
   for (Function* function : functions) {
     replace_waits(*function);
+    move_local_memory_of_waiting_function(*function);
     coroutines[function] = declare_callable(*function);
   }
   // In the bodies first, before they become part of coroutines.

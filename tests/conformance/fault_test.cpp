@@ -122,13 +122,17 @@ TEST_F(Faulty, DISABLED_OutOfALocalArrayBetweenBarriers) {
 TEST_F(Faulty, DISABLED_OutOfALocalArrayOfAPartOfAWarp) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(kernel_with_array(kUpwards), 7));
 }
-TEST_F(Faulty, DISABLED_OutOfTheArrayOfAFunctionThatCallsItself) {
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(R"(
+// A function that calls itself. With `barrier` its threads wait, too.
+std::string kernel_with_recursion(const std::string& barrier) {
+  return R"(
 .func (.param .b32 result) f(.param .b32 depth) {
   .local .align 4 .b8 array[64];
   .reg .b64 %l, %i; .reg .b32 %d, %r; .reg .pred %p;
   ld.param.u32 %d, [depth];
   mov.u64 %l, array;
+  st.local.u32 [%l], %d;
+  )" + barrier +
+         R"(
   setp.gt.u32 %p, %d, 0;
   @%p bra DEEPER;
   mov.u64 %i, 0;
@@ -151,7 +155,64 @@ DEEPER:
   { .param .b32 in; .param .b32 out; st.param.b32 [in], 3; call (out), f, (in); ld.param.b32 %r, [out]; }
   st.global.u32 [%a], %r;
   ret;
-})"));
+})";
+}
+TEST_F(Faulty, DISABLED_OutOfTheArrayOfAFunctionThatCallsItself) {
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(kernel_with_recursion("")));
+}
+TEST_F(Faulty, DISABLED_OutOfTheArrayOfAFunctionThatCallsItselfAndWaits) {
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(kernel_with_recursion("bar.sync 0;")));
+}
+
+// Each call has an array of its own, also behind a barrier, and finds in it what it has put there.
+TEST_F(Faulty, DISABLED_ArraysOfFunctionsThatWaitAreTheirOwn) {
+  const TestModule module((kHeader + R"(
+.func (.param .b32 result) f(.param .b32 depth, .param .b32 thread) {
+  .local .align 4 .b8 array[64];
+  .reg .b64 %l, %i; .reg .b32 %d, %t, %r, %v; .reg .pred %p;
+  ld.param.u32 %d, [depth];
+  ld.param.u32 %t, [thread];
+  mad.lo.u32 %v, %d, 1000, %t;
+  mov.u64 %l, array;
+  and.b32 %r, %v, 15;
+  mul.wide.u32 %i, %r, 4;
+  add.u64 %l, %l, %i;
+  st.local.u32 [%l], %v;
+  bar.sync 0;
+  mov.u32 %r, 0;
+  setp.eq.u32 %p, %d, 0;
+  @%p bra LAST;
+  sub.u32 %d, %d, 1;
+  { .param .b32 in; .param .b32 in2; .param .b32 out; st.param.b32 [in], %d; st.param.b32 [in2], %t;
+    call (out), f, (in, in2); ld.param.b32 %r, [out]; }
+LAST:
+  bar.sync 0;
+  ld.local.u32 %v, [%l];
+  add.u32 %r, %r, %v;
+  st.param.b32 [result], %r;
+  ret;
+}
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a; .reg .b32 %r, %t, %i; .reg .pred %p;
+  ld.param.u64 %a, [data];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %a, %t, 4, %a;
+  mov.u32 %i, 0;
+AGAIN:
+  { .param .b32 in; .param .b32 in2; .param .b32 out; st.param.b32 [in], 5; st.param.b32 [in2], %t;
+    call (out), f, (in, in2); ld.param.b32 %r, [out]; }
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, 3;
+  @%p bra AGAIN;
+  st.global.u32 [%a], %r;
+  ret;
+})")
+                              .c_str());
+  const DeviceMemory memory(4 * 64);
+  ASSERT_SUCCESS(launch(module.function("k"), 1, 64, nullptr, memory.get()));
+  std::vector<std::uint32_t> results(64);
+  ASSERT_SUCCESS(CU(cuMemcpyDtoH)(results.data(), memory.get(), 4 * 64));
+  for (std::uint32_t thread = 0; thread < 64; ++thread) EXPECT_EQ(results[thread], 15000 + 6 * thread);
 }
 
 const char* kHeapKernels = R"(
@@ -354,6 +415,8 @@ FAULT_TEST(LocalArray, AccessFarBeforeItFaults, FarBeforeALocalArray)
 FAULT_TEST(LocalArray, OverrunBetweenBarriersFaults, OutOfALocalArrayBetweenBarriers)
 FAULT_TEST(LocalArray, OverrunInPartOfAWarpFaults, OutOfALocalArrayOfAPartOfAWarp)
 FAULT_TEST(LocalArray, OverrunInARecursiveFunctionFaults, OutOfTheArrayOfAFunctionThatCallsItself)
+FAULT_TEST(LocalArray, OverrunInARecursiveFunctionThatWaitsFaults, OutOfTheArrayOfAFunctionThatCallsItselfAndWaits)
+FAULT_TEST(LocalArray, IsEachCallsOwn, ArraysOfFunctionsThatWaitAreTheirOwn)
 FAULT_TEST(NullPointer, FaultsInTheOneThreadThatHasIt, StoreThroughAPointerThatIsNullInOneThread)
 FAULT_TEST(NullPointer, FaultsInAllThreads, StoreToAddressZero)
 FAULT_TEST(NullPointer, FaultsBehindABarrier, NullInOneThreadBehindABarrier)
