@@ -16,6 +16,7 @@ namespace softgpu::exec {
 
 class DeviceGraphs;
 class DeviceHeap;
+class MemoryAccess;
 
 // How a grid ended.
 enum class Outcome : std::uint8_t {
@@ -42,8 +43,9 @@ struct GridLaunch {
   bool cooperative = false;                       // all blocks in flight at once
   std::unique_ptr<abi::GridWorkspace> workspace;  // a cooperative grid's
   DeviceHeap* heap = nullptr;                     // of malloc() and free(); null: there is no room
-  std::shared_ptr<DeviceGraphs> graphs;  // that the grid is a part of; null: none that it could launch others in
-  const void* queue = nullptr;           // the stream, for threads that wait for one: see Pool::wait_until
+  std::shared_ptr<DeviceGraphs> graphs;        // that the grid is a part of; null: none that it could launch others in
+  std::shared_ptr<const MemoryAccess> access;  // what code that asks is told; null: it may use all memory
+  const void* queue = nullptr;                 // the stream, for threads that wait for one: see Pool::wait_until
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;

@@ -17,6 +17,7 @@
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
 #include "softgpu/exec/fault.hpp"
+#include "softgpu/exec/memory_access.hpp"
 #include "softgpu/exec/texture_calls.hpp"
 
 #if defined(__x86_64__)
@@ -88,6 +89,18 @@ void softgpu_rt_misaligned_access(std::uint32_t line) {
   constexpr const char* kProblem = "access to an address that is not a multiple of its size";
   if (line == kUnknown) end_kernel(Outcome::misaligned_address, "%s", kProblem);
   end_kernel(Outcome::misaligned_address, "%s, in line %u of the PTX", kProblem, line);
+}
+
+void softgpu_rt_check_access(void* address, std::uint32_t line) {
+  const MemoryAccess* const access = running()->launch->access.get();
+  const int owner = access ? access->owner_if_denied(address) : -1;
+  if (owner < 0) return;
+  char where[32] = "";
+  if (line != 0) std::snprintf(where, sizeof where, ", in line %u of the PTX", line);
+  end_kernel(Outcome::illegal_address,
+             "illegal access to address %p%s: it is memory of device %d, to which this device was given no access "
+             "(cuCtxEnablePeerAccess, cuMemPoolSetAccess or cuMemSetAccess give it)",
+             address, where, owner);
 }
 
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,

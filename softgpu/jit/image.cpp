@@ -35,7 +35,7 @@ struct Image::Impl {
   };
   struct Versions {
     std::mutex mutex;
-    std::array<Linked, kShapes> by_shape;
+    std::array<Linked, kVersions> linked;  // by index_of
   };
 
   Impl(std::shared_ptr<const Program> owner, std::vector<void*> addresses, std::shared_ptr<ObjectCache> disk)
@@ -83,11 +83,11 @@ Image::Image(std::shared_ptr<const Program> program, std::vector<void*> variable
     : impl_(std::make_unique<Impl>(std::move(program), std::move(variables), std::move(cache))) {}
 Image::~Image() = default;
 
-exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block) try {
-  const Program::Impl::Found found = impl_->program->impl().compiled(kernel, block, impl_->cache.get());
+exec::KernelCode Image::code(std::size_t kernel, abi::Dim3 block, bool checks_access) try {
+  const Program::Impl::Found found = impl_->program->impl().compiled(kernel, block, checks_access, impl_->cache.get());
   Impl::Versions& versions = impl_->versions.at(kernel);
   const std::lock_guard lock(versions.mutex);
-  Impl::Linked& linked = versions.by_shape[static_cast<std::size_t>(found.shape)];
+  Impl::Linked& linked = versions.linked[index_of(found.version)];
   if (!linked.memory) linked = impl_->link(found.code);
   return linked.code;
 } catch (const std::bad_alloc&) {

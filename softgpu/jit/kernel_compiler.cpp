@@ -62,9 +62,10 @@ KernelCompiler::~KernelCompiler() = default;
 
 unsigned KernelCompiler::width() const { return impl_->compilation.width; }
 
-CompiledKernel KernelCompiler::compile(abi::BlockShape shape) {
+CompiledKernel KernelCompiler::compile(const CodeVersion& version) {
   Compilation& compilation = impl_->compilation;
-  compilation.shape = shape;
+  compilation.shape = version.shape;
+  compilation.checks_access = version.checks_access;
   impl_->run(gang_passes());
   return {compilation.width, compilation.suspends, compilation.stack_bytes, std::move(compilation.object)};
 }

@@ -10,6 +10,12 @@
 
 namespace softgpu::jit {
 
+// What code is made for.
+struct CodeVersion {
+  abi::BlockShape shape;
+  bool checks_access;  // asks before accesses whether they are allowed
+};
+
 // How a block's threads map to gangs of `width` lanes.
 abi::BlockShape shape_of(abi::Dim3 block, unsigned width);
 
@@ -22,7 +28,7 @@ class KernelCompiler {
   // The most lanes that a gang may have; code for some block shapes has fewer.
   unsigned width() const;
   // Once.
-  CompiledKernel compile(abi::BlockShape);
+  CompiledKernel compile(const CodeVersion&);
 
  private:
   struct Impl;

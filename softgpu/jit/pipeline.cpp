@@ -19,6 +19,7 @@
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/analysis_text.hpp"
+#include "softgpu/simt/check_access.hpp"
 #include "softgpu/simt/check_addresses.hpp"
 #include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/local_memory.hpp"
@@ -99,6 +100,12 @@ constexpr std::array kGangPasses = {
     Pass{"simplify-control-flow", "branches only, reducible, one return; values are scalars",
          [](Compilation& c) { simt::simplify_control_flow(*c.thread, *c.target); }},
     Pass{"close-loops", "loops simplified and closed", [](Compilation& c) { simt::close_loops(*c.thread, *c.target); }},
+    Pass{"check-access", "a kernel that may meet memory which its device may not use asks before every access",
+         [](Compilation& c) {
+           if (!c.checks_access) return;
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) simt::check_access(function);
+         }},
     Pass{"note-addresses", "a note of each address that may not be aligned",
          [](Compilation& c) {
            for (llvm::Function& function : *c.code)

@@ -18,13 +18,10 @@ std::size_t count_kernels(const ptx::Module& module) {
   return kernels;
 }
 
-constexpr std::string_view name_of(abi::BlockShape shape) {
-  switch (shape) {
-    case abi::BlockShape::rows: return "rows";
-    case abi::BlockShape::line: return "line";
-    case abi::BlockShape::general: return "general";
-  }
-  return {};
+constexpr std::string_view name_of(const CodeVersion& version) {
+  constexpr std::string_view kNames[kVersions] = {"rows",         "line",         "general",
+                                                  "rows checked", "line checked", "general checked"};
+  return kNames[index_of(version)];
 }
 
 bool is_width(unsigned width) { return width == 1 || width == 8 || width == 16 || width == 32; }
@@ -61,8 +58,8 @@ std::string Program::Impl::width_key(std::size_t kernel) const {
   return key(kernel, "width for " + std::to_string(settings.width));
 }
 
-std::string Program::Impl::code_key(std::size_t kernel, unsigned width, abi::BlockShape shape) const {
-  return key(kernel, std::string(name_of(shape)) + " of " + std::to_string(width));
+std::string Program::Impl::code_key(std::size_t kernel, unsigned width, const CodeVersion& version) const {
+  return key(kernel, std::string(name_of(version)) + " of " + std::to_string(width));
 }
 
 unsigned Program::Impl::load_width(std::size_t kernel, ObjectCache* cache) const {
@@ -72,7 +69,8 @@ unsigned Program::Impl::load_width(std::size_t kernel, ObjectCache* cache) const
   return is_width(width) ? width : 0;
 }
 
-Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const {
+Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block, bool checks_access,
+                                             ObjectCache* cache) const {
   Versions& versions = versions_.at(kernel);
   const std::lock_guard lock(versions.mutex);
   if (versions.width == 0) versions.width = load_width(kernel, cache);
@@ -83,22 +81,22 @@ Program::Impl::Found Program::Impl::compiled(std::size_t kernel, abi::Dim3 block
     versions.width = compiler->width();
     if (cache) cache->store(width_key(kernel), std::string(1, static_cast<char>(versions.width)));
   }
-  const abi::BlockShape shape = shape_of(block, versions.width);
-  std::shared_ptr<const CompiledKernel>& version = versions.by_shape[static_cast<std::size_t>(shape)];
-  if (version) return {version, shape};
+  const CodeVersion version{shape_of(block, versions.width), checks_access};
+  std::shared_ptr<const CompiledKernel>& code = versions.compiled[index_of(version)];
+  if (code) return {code, version};
 
   const bool caching = cache && cache->enabled();
-  const std::string place = caching ? code_key(kernel, versions.width, shape) : std::string();
+  const std::string place = caching ? code_key(kernel, versions.width, version) : std::string();
   if (caching)
     if (std::optional<std::string> stored = cache->load(place))
-      if (std::optional<CompiledKernel> code = from_bytes(std::move(*stored))) {
-        version = std::make_shared<const CompiledKernel>(std::move(*code));
-        return {version, shape};
+      if (std::optional<CompiledKernel> known = from_bytes(std::move(*stored))) {
+        code = std::make_shared<const CompiledKernel>(std::move(*known));
+        return {code, version};
       }
   if (!compiler) compiler.emplace(module, *functions[kernel], settings);
-  version = std::make_shared<const CompiledKernel>(compiler->compile(shape));
-  if (caching) cache->store(place, to_bytes(*version));
-  return {version, shape};
+  code = std::make_shared<const CompiledKernel>(compiler->compile(version));
+  if (caching) cache->store(place, to_bytes(*code));
+  return {code, version};
 }
 
 }  // namespace softgpu::jit

@@ -70,8 +70,8 @@ class Image {
   ~Image();
 
   // Compiles, or loads from the disk cache, what this block shape needs. The code lives as long as the Image. Throws
-  // CompileFailure.
-  exec::KernelCode code(std::size_t kernel_index, abi::Dim3 block);
+  // CompileFailure. Code that checks access asks GridLaunch::access before it uses memory.
+  exec::KernelCode code(std::size_t kernel_index, abi::Dim3 block, bool checks_access = false);
 
   // The address of a device function as PTX code sees it, for initial values that hold one.
   static void* function_address(std::uint32_t index_in_module);

@@ -8,11 +8,17 @@
 #include <vector>
 
 #include "softgpu/jit/compiled_kernel.hpp"
+#include "softgpu/jit/kernel_compiler.hpp"
 #include "softgpu/jit/program.hpp"
 
 namespace softgpu::jit {
 
 inline constexpr std::size_t kShapes = 3;
+inline constexpr std::size_t kVersions = 2 * kShapes;  // each also with checks of accesses
+
+constexpr std::size_t index_of(const CodeVersion& version) {
+  return static_cast<std::size_t>(version.shape) + (version.checks_access ? kShapes : 0);
+}
 
 struct Program::Impl {
   Impl(ptx::Module module, std::string text, const CompilerSettings&);
@@ -21,9 +27,9 @@ struct Program::Impl {
   // is compiled by one thread at a time, different kernels by different threads at once.
   struct Found {
     std::shared_ptr<const CompiledKernel> code;
-    abi::BlockShape shape;
+    CodeVersion version;
   };
-  Found compiled(std::size_t kernel, abi::Dim3 block, ObjectCache* cache) const;
+  Found compiled(std::size_t kernel, abi::Dim3 block, bool checks_access, ObjectCache* cache) const;
 
   const ptx::Module module;
   const std::string text;
@@ -34,13 +40,13 @@ struct Program::Impl {
  private:
   struct Versions {
     std::mutex mutex;
-    unsigned width = 0;  // 0: not known yet
-    std::array<std::shared_ptr<const CompiledKernel>, kShapes> by_shape;
+    unsigned width = 0;                                                     // 0: not known yet
+    std::array<std::shared_ptr<const CompiledKernel>, kVersions> compiled;  // by index_of
   };
   unsigned load_width(std::size_t kernel, ObjectCache*) const;
   std::string key(std::size_t kernel, std::string_view what) const;
   std::string width_key(std::size_t kernel) const;
-  std::string code_key(std::size_t kernel, unsigned width, abi::BlockShape) const;
+  std::string code_key(std::size_t kernel, unsigned width, const CodeVersion&) const;
 
   mutable std::vector<Versions> versions_;
 };

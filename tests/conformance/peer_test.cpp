@@ -334,5 +334,118 @@ TEST_F(Peer, CopiesInTheNullStreamComeBeforeTheOtherDevicesLaterWork) {
   ASSERT_SUCCESS(CU(cuMemFree)(b));
 }
 
+// ---- Kernels that are given memory of a device to which no access was given
+
+constexpr const char* kUsers = R"(.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry read(.param .u64 to, .param .u64 from) {
+  .reg .b64 %a, %b; .reg .b32 %v;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [from];
+  ld.global.u32 %v, [%b];
+  st.global.u32 [%a], %v;
+  ret;
+}
+.visible .entry read_if(.param .u64 to, .param .u64 from, .param .u32 condition) {
+  .reg .b64 %a, %b; .reg .b32 %v, %c; .reg .pred %p;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [from]; ld.param.u32 %c, [condition];
+  mov.u32 %v, %tid.x;
+  setp.ne.u32 %p, %v, %c;
+  @%p bra DONE;
+  ld.global.u32 %v, [%b];
+DONE:
+  st.global.u32 [%a], %v;
+  ret;
+}
+.visible .entry pass_on(.param .align 8 .b8 pair[16]) {
+  .reg .b64 %a, %b;
+  ld.param.u64 %a, [pair]; ld.param.u64 %b, [pair+8];
+  st.global.u64 [%a], %b;
+  ret;
+}
+.visible .entry write(.param .align 8 .b8 pair[16]) {
+  .reg .b64 %a;
+  ld.param.u64 %a, [pair+8];
+  st.global.u64 [%a], %a;
+  ret;
+})";
+
+struct Pair {
+  CUdeviceptr first, second;
+};
+
+TEST_F(Peer, KernelsCanPassOnAddressesThatTheyMayNotUse) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(0);
+  const TestModule module(kUsers);
+  ASSERT_SUCCESS(launch(module.function("pass_on"), 1, 32, nullptr, Pair{a, b}));
+  CUdeviceptr passed = 0;
+  ASSERT_SUCCESS(CU(cuMemcpyDtoH)(&passed, a, sizeof passed));
+  EXPECT_EQ(passed, b);
+  ASSERT_SUCCESS(launch(module.function("read_if"), 1, 64, nullptr, a, b, 64));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+  EXPECT_SUCCESS(CU(cuMemFree)(a));
+  EXPECT_SUCCESS(CU(cuMemFree)(b));
+}
+
+// In a process of its own each: the context of device 0 is of no more use afterwards.
+class PeerFault : public Peer {
+ protected:
+  void TearDown() override {}
+  template <typename... Arguments>
+  static CUresult run(const char* kernel, Arguments... arguments) {
+    const TestModule module(kUsers);
+    EXPECT_SUCCESS(launch(module.function(kernel), 2, 64, nullptr, arguments...));
+    return CU(cuCtxSynchronize)();
+  }
+};
+#define PEER_FAULT_TEST(name)                                                     \
+  TEST_F(Peer, name) { EXPECT_EQ(run_in_child("PeerFault.DISABLED_" #name), 0); } \
+  TEST_F(PeerFault, DISABLED_##name)
+
+PEER_FAULT_TEST(WithoutAccessReadingFaults) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(0);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuMemcpy)(a, b, 4));
+  use(1);
+  EXPECT_EQ(first_of(b), 2) << "the other device is none the worse for it";
+}
+PEER_FAULT_TEST(WithoutAccessReadingInOneThreadFaults) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(0);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read_if", a, b, 37));
+}
+PEER_FAULT_TEST(WithoutAccessWritingThroughAMemberFaults) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(0);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("write", Pair{a, b}));
+}
+PEER_FAULT_TEST(AccessThatWasTakenBackIsNone) {
+  const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
+  use(0);
+  ASSERT_SUCCESS(CU(cuCtxEnablePeerAccess)(contexts_[1], 0));
+  EXPECT_SUCCESS(run("read", a, b));
+  EXPECT_EQ(first_of(a), 2);
+  ASSERT_SUCCESS(CU(cuCtxDisablePeerAccess)(contexts_[1]));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+}
+PEER_FAULT_TEST(WithoutAccessToAPoolReadingFaults) {
+  const CUmemoryPool pool = make_pool(1);
+  const CUdeviceptr a = allocate(0, 1);
+  use(1);
+  const TestStream stream;
+  CUdeviceptr b = 0;
+  ASSERT_SUCCESS(CU(cuMemAllocFromPoolAsync)(&b, kBytes, pool, stream.get()));
+  ASSERT_SUCCESS(CU(cuMemsetD32Async)(b, 7, kBytes / 4, stream.get()));
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  ASSERT_SUCCESS(give_access(pool, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  use(0);
+  EXPECT_SUCCESS(run("read", a, b));
+  EXPECT_EQ(first_of(a), 7);
+  ASSERT_SUCCESS(give_access(pool, 0, CU_MEM_ACCESS_FLAGS_PROT_NONE));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+}
+
 }  // namespace
 }  // namespace conformance

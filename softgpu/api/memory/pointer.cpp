@@ -7,6 +7,7 @@
 #include "softgpu/runtime/memory/ipc_memory.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
+#include "softgpu/runtime/memory/peer_access.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::api {
@@ -25,11 +26,7 @@ bool on_host(const Allocation& allocation) {
 bool has_peer_access(const Allocation& allocation) {
   const CUcontext handle = runtime::context_stack::current();
   const auto context = Driver::get().work().contexts.find(handle);
-  if (allocation.kind != Kind::device || context == nullptr || context->device().ordinal() == allocation.device)
-    return true;
-  if (allocation.pool == nullptr) return allocation.context == 0 || context->has_peer(allocation.context);
-  const auto& pool = static_cast<const runtime::MemoryPool&>(*allocation.pool);
-  return pool.access(runtime::location_of_device(context->device().ordinal())) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return context == nullptr || runtime::may_use(Driver::get().memory(), *context, allocation);
 }
 
 CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_flags(const Allocation& allocation) {

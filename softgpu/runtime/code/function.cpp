@@ -11,8 +11,8 @@ namespace {
 
 // What can't be run is refused when the module is loaded: this is a defect of softgpu, or of the machine. So it is said
 // on stderr, too, whoever looks at codes alone.
-exec::KernelCode compiled(jit::Image& image, std::size_t kernel, abi::Dim3 block) try {
-  return image.code(kernel, block);
+exec::KernelCode compiled(jit::Image& image, std::size_t kernel, abi::Dim3 block, bool checks_access) try {
+  return image.code(kernel, block, checks_access);
 } catch (const jit::CompileFailure& failure) {
   std::fprintf(stderr, "softgpu: %s\n", failure.what());
   throw Failure(CUDA_ERROR_INVALID_PTX, failure.what());
@@ -26,11 +26,16 @@ exec::KernelCode Function::code(jit::Image& image, abi::Dim3 block) {
     const std::scoped_lock lock(last_lock_);
     if (same(last_block_, block)) return last_code_;
   }
-  const exec::KernelCode code = compiled(image, index_, block);
+  const exec::KernelCode code = compiled(image, index_, block, false);
   loaded_ = true;
   const std::scoped_lock lock(last_lock_);
   last_block_ = block;
   return last_code_ = code;
+}
+
+exec::KernelCode Function::checking_code(jit::Image& image, abi::Dim3 block) {
+  loaded_ = true;
+  return compiled(image, index_, block, true);
 }
 
 }  // namespace softgpu::runtime

@@ -57,6 +57,8 @@ class Function {
 
   // Machine code, of its module's image, for blocks of this shape; made on first use.
   exec::KernelCode code(jit::Image& image, abi::Dim3 block);
+  // The same that checks access: see exec::GridLaunch::access.
+  exec::KernelCode checking_code(jit::Image& image, abi::Dim3 block);
 
  private:
   const std::weak_ptr<Module> module_;

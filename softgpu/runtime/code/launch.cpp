@@ -7,8 +7,11 @@
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/code/cluster.hpp"
+#include "softgpu/runtime/code/code_services.hpp"
 #include "softgpu/runtime/code/module.hpp"
 #include "softgpu/runtime/code/occupancy.hpp"
+#include "softgpu/runtime/memory/memory_services.hpp"
+#include "softgpu/runtime/memory/peer_access.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
@@ -174,7 +177,9 @@ CheckedLaunch check(const Function& function, const LaunchRequest& request, cons
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               const Blocks& blocks, std::vector<std::byte> arguments, const void* queue,
               std::shared_ptr<exec::DeviceGraphs> graphs = nullptr) {
-  exec::GridLaunch grid{.code = function.code(module->image(), request.block),
+  auto access = access_to_check(module->services().memory, module->context().shared_from_this(), arguments);
+  exec::GridLaunch grid{.code = access != nullptr ? function.checking_code(module->image(), request.block)
+                                                  : function.code(module->image(), request.block),
                         .grid = blocks.grid,
                         .block = request.block,
                         .cluster = blocks.cluster.size,
@@ -189,6 +194,7 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
                         .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
                         .heap = function.facts().uses_heap ? &module->context().kernel_heap() : nullptr,
                         .graphs = std::move(graphs),
+                        .access = std::move(access),
                         .queue = queue};
   return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
 }

@@ -33,6 +33,7 @@ class Module : public std::enable_shared_from_this<Module> {
   Module& operator=(const Module&) = delete;
 
   Context& context() const { return *context_; }
+  CodeServices& services() const { return services_; }
   const jit::Program& program() const { return *program_; }
   jit::Image& image() { return *image_; }
   const std::shared_ptr<VariableBlock>& managed_variables() const { return managed_variables_; }

@@ -40,7 +40,7 @@ class MemoryPool final : public memory::OrderedPool, public std::enable_shared_f
   void get_attribute(CUmemPool_attribute attribute, void* value) const;
   void set_attribute(CUmemPool_attribute attribute, const void* value);
 
-  // Who may use its memory. Copies are held to it; kernels can use all memory.
+  // Who may use its memory: see peer_access.hpp for kernels.
   // All of them are set or, when one is wrong, none.
   void set_access(std::span<const CUmemAccessDesc> accesses);
   CUmemAccess_flags access(const CUmemLocation& location) const;

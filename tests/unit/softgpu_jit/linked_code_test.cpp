@@ -16,7 +16,7 @@ using testing::ThrowsMessage;
 
 CompiledKernel compiled_scale() {
   const auto program = program_of(kScale);
-  return KernelCompiler(program->module(), program->module().functions[0], {}).compile(abi::BlockShape::rows);
+  return KernelCompiler(program->module(), program->module().functions[0], {}).compile({abi::BlockShape::rows, false});
 }
 
 TEST(LinkedCode, NamesWhatIsMissing) {
