@@ -11,7 +11,7 @@ std::string dumped(const std::string& pass, unsigned width) {
   const ptx::ParseResult parsed = ptx::parse(text);
   testing::internal::CaptureStderr();
   KernelCompiler compiler(*parsed.module, parsed.module->functions.front(), {.width = width, .dump = {pass}});
-  compiler.compile(abi::BlockShape::rows);
+  compiler.compile({.shape = abi::BlockShape::rows});
   return testing::internal::GetCapturedStderr();
 }
 
