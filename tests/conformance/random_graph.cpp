@@ -35,7 +35,7 @@ class Generator {
     static constexpr Kind kNested[] = {Kind::child, Kind::if_else, Kind::loop, Kind::switch_on};
     const int choice = below(20);
     if (choice < 4 && depth < 3 && left_ > 6) return nested(kNested[choice], depth, restricted);
-    if (choice < 8 && !restricted) return plain(kFree[choice - 4]);
+    if (choice >= 4 && choice < 8 && !restricted) return plain(kFree[choice - 4]);
     return plain(kPlain[below(6)]);
   }
 
