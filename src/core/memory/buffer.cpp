@@ -63,8 +63,9 @@ BufferResource::~BufferResource() {
 }
 
 const core::PointerFacts& BufferResource::facts() const {
-  std::call_once(facts_asked_, [this] { facts_ = core::facts_of(pointer); });
-  return facts_;
+  std::lock_guard lock(facts_mutex_);
+  if (!facts_) facts_ = core::facts_of(pointer);
+  return *facts_;
 }
 
 Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner) {

@@ -56,8 +56,8 @@ struct BufferResource : support::Counted<BufferResource> {
   const core::PointerFacts& facts() const;
 
  private:
-  mutable std::once_flag facts_asked_;
-  mutable core::PointerFacts facts_{};
+  mutable std::mutex facts_mutex_;
+  mutable std::optional<core::PointerFacts> facts_;  ///< once they were asked for
 };
 
 template <>
