@@ -235,6 +235,7 @@ void make_reducible(Function& kernel, TargetMachine& target) {
   PassRunner(target).run(switches, kernel);
   SmallVector<FreezeInst*, 8> held;
   for (BasicBlock& block : kernel) {
+    ConstantFoldTerminator(&block);  // nor does it know branches whose two ways are one
     auto* branch = dyn_cast<BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional() || !isa<PHINode>(branch->getCondition())) continue;
     held.push_back(new FreezeInst(branch->getCondition(), "condition", branch->getIterator()));
