@@ -94,7 +94,7 @@ constexpr std::array kThreadPasses = {
 };
 
 constexpr std::array kGangPasses = {
-    Pass{"simplify-control-flow", "branches only, reducible, one return; values are scalars",
+    Pass{"simplify-control-flow", "branches only, one return; values are scalars",
          [](Compilation& c) { simt::simplify_control_flow(*c.thread, *c.target); }},
     Pass{"close-loops", "loops simplified and closed", [](Compilation& c) { simt::close_loops(*c.thread, *c.target); }},
     Pass{"check-access", "a kernel that may meet memory which its device may not use asks before every access",

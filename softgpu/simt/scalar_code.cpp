@@ -235,7 +235,6 @@ void make_reducible(Function& kernel, TargetMachine& target) {
   PassRunner(target).run(switches, kernel);
   SmallVector<FreezeInst*, 8> held;
   for (BasicBlock& block : kernel) {
-    ConstantFoldTerminator(&block);  // nor does it know branches whose two ways are one
     auto* branch = dyn_cast<BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional() || !isa<PHINode>(branch->getCondition())) continue;
     held.push_back(new FreezeInst(branch->getCondition(), "condition", branch->getIterator()));
@@ -253,7 +252,6 @@ void make_reducible(Function& kernel, TargetMachine& target) {
 void simplify_control_flow(Function& kernel, TargetMachine& target) {
   expand_overflow_intrinsics(kernel);
   take_pairs_apart(kernel);
-  make_reducible(kernel, target);
   FunctionPassManager passes;
   passes.addPass(SimplifyCFGPass());
   PassRunner(target).run(passes, kernel);

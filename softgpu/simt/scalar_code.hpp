@@ -23,7 +23,7 @@ void optimise_thread(llvm::Function& kernel, llvm::TargetMachine&);
 // No switches, no irreducible control flow.
 void make_reducible(llvm::Function&, llvm::TargetMachine&);
 
-// No switches, no irreducible control flow, no pairs that are passed on, one block that returns and does nothing else.
+// No switches, no pairs that are passed on, one block that returns and does nothing else. Control flow is reducible.
 void simplify_control_flow(llvm::Function& kernel, llvm::TargetMachine&);
 
 // Loops have a preheader, one latch and exits of their own, and what they compute leaves them through phis.
