@@ -20,7 +20,7 @@
 #include <span>
 #include <type_traits>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Buffer;
 class IPCBufferDescriptor;
@@ -202,7 +202,7 @@ Buffer MemoryResource::allocate(std::size_t count, const Stream& stream) const {
   return allocate(detail::size_in_bytes(count, sizeof(T)), stream);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 /// By address and size, as buffers are compared. Throws InvalidArgument for a closed buffer.
 template <>

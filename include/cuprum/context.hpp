@@ -13,7 +13,7 @@
 #include <functional>
 #include <iosfwd>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -69,7 +69,7 @@ class CUPRUM_API Context {
 /// Prints "context 0x55d0c8a0 of device 0".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Context& context);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Context> {

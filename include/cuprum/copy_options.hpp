@@ -4,7 +4,7 @@
 #include <cuprum/location.hpp>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// When the source of a copy is read.
 enum class MemcpySrcAccessOrder {
@@ -30,4 +30,4 @@ struct CopyOptions {
   bool operator==(const CopyOptions&) const = default;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include <iosfwd>
 #include <type_traits>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// What the bits of an element mean: DLDataTypeCode of DLPack.
 enum class DataTypeCode : std::uint8_t {
@@ -93,4 +93,4 @@ constexpr DataType dtype_of() {
   return DataTypeOf<std::remove_cv_t<T>>::value;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

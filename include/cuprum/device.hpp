@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 struct ComputeCapability {
   int major;
@@ -118,7 +118,7 @@ class CUPRUM_API Device {
 /// Prints "device 0 (NVIDIA H200)".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Device& device);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Device> {

@@ -11,7 +11,7 @@
 #include <cuprum/peer_accessible_by.hpp>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -60,4 +60,4 @@ class CUPRUM_API DeviceMemoryResource : public MemoryPool {
   explicit DeviceMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -3,7 +3,7 @@
 
 #include <cuprum/detail/export.hpp>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says what each means. None needs a context; each is
 /// read once. One that the driver is too old to know is 0 or false, as without the feature. Threads may share it.
@@ -18,4 +18,4 @@ class CUPRUM_API DeviceProperties {
   int device_id_;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Receives one line without line feed. Destructors don't throw; what fails in one is told here.
 using LogHook = std::function<void(std::string_view)>;
@@ -35,4 +35,4 @@ struct LiveObjects {
 
 CUPRUM_API LiveObjects live_objects() noexcept;
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

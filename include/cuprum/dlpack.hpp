@@ -22,7 +22,7 @@
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Gives a tensor back to the library that made it, by the deleter it came with, if it has one.
 struct CUPRUM_API DLPackDeleter {
@@ -61,4 +61,4 @@ CUPRUM_API DLPackTensor to_dlpack(const StridedMemoryView& view, const DLPackExp
 CUPRUM_API DLPackTensorVersioned to_dlpack_versioned(const Buffer& buffer, const DLPackExportOptions& options = {});
 CUPRUM_API DLPackTensor to_dlpack(const Buffer& buffer, const DLPackExportOptions& options = {});
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -33,7 +33,7 @@ using PFN_cuMemcpyWithAttributesAsync_v13020 = CUresult(CUDAAPI*)(CUdeviceptr, C
                                                                   CUstream);
 #endif
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 namespace detail {
 enum EntryPointIndex : std::size_t {
@@ -111,4 +111,4 @@ void call(Arguments... arguments) {
   call<Entry>(Doing{[] { return std::string(); }}, arguments...);
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

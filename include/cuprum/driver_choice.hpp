@@ -11,7 +11,7 @@
 #include <cuprum/detail/export.hpp>
 #include <string>
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 enum class Choice {
   automatic,  ///< NVIDIA's driver when it initialises and shows a device, else softgpu, told once on stderr
@@ -36,4 +36,4 @@ CUPRUM_API Info info();
 /// LD_LIBRARY_PATH to have that run on softgpu, too.
 CUPRUM_API std::string softgpu_path();
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Base of all exceptions of the library.
 class CUPRUM_API Error : public std::runtime_error {
@@ -146,4 +146,4 @@ class CUPRUM_API NotSupported : public Error {
   ~NotSupported() override;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

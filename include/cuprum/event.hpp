@@ -13,7 +13,7 @@
 #include <functional>
 #include <iosfwd>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Context;
 class Device;
@@ -90,7 +90,7 @@ class CUPRUM_API Event {
 /// Prints "event 0x55d0c8a0 on device 0".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Event& event);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Event> {

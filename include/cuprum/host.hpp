@@ -10,7 +10,7 @@
 #include <iosfwd>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// The counterpart of Device for managed memory: the host as a whole, one of its NUMA nodes, or the NUMA node of the
 /// calling thread. A value; nothing is initialised by it.
@@ -39,7 +39,7 @@ class CUPRUM_API Host {
 /// Prints "the host", "NUMA node 1" or "the NUMA node of the calling thread".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Host& host);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Host> {

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 namespace detail {
 
@@ -127,4 +127,4 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCBufferDescriptor
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCEventDescriptor& descriptor);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCAllocationHandle& handle);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cuprum::ipc {
+namespace cuprum::inline CUPRUM_ABI::ipc {
 
 enum class ChannelFault {
   closed,     ///< by the other process, or because that has ended; or by close() here
@@ -138,4 +138,4 @@ class CUPRUM_API Listener {
 /// timed_out when nobody accepts, refused when the listening process belongs to another user.
 CUPRUM_API Channel connect(const std::string& path, const ChannelOptions& options = {});
 
-}  // namespace cuprum::ipc
+}  // namespace cuprum::inline CUPRUM_ABI::ipc

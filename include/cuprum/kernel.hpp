@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 struct LaunchConfig;
 class ObjectCode;
@@ -118,7 +118,7 @@ class CUPRUM_API Kernel {
 
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Kernel& kernel);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 /// By handle, as kernels are compared.
 template <>

@@ -30,7 +30,7 @@
 #include <cuprum/stream.hpp>
 #include <span>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Arguments that a program learns of only at run time, such as one that launches kernels for an interpreter: where the
 /// values are and how many bytes each has. Refers to both arrays and to the values; what uses it reads them before it
@@ -90,4 +90,4 @@ void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& ker
   detail::launch(detail::offered_stream(stream), config, kernel, arguments);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -13,7 +13,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Extents in up to three dimensions, written as a number, {x, y} or {x, y, z}. Values are kept as given, so that a
 /// negative or an enormous one is refused by launch() instead of being cut off.
@@ -81,7 +81,7 @@ constexpr std::common_type_t<A, B> ceil_div(A a, B b) {
   return static_cast<T>(static_cast<T>(a) / static_cast<T>(b) + (static_cast<T>(a) % static_cast<T>(b) != 0 ? 1 : 0));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Dim3> {

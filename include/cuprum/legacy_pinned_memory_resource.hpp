@@ -5,7 +5,7 @@
 #include <cuprum/detail/export.hpp>
 #include <cuprum/memory_resource.hpp>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Memory that the host and all devices can access, allocated one by one. Allocating is slow, may wait for the device
 /// and is not ordered by streams: the memory can be used at once. Freeing waits for the stream, too.
@@ -30,4 +30,4 @@ class CUPRUM_API LegacyPinnedMemoryResource : public MemoryResource {
       : MemoryResource(std::move(memory)) {}
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

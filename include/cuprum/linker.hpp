@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// What the linker is told. What is not given is left to the linker's default. Names are cuda.core's; nvJitLink's
 /// documentation says what each one does. An option that the linker can't honour is refused, never dropped.
@@ -91,4 +91,4 @@ class CUPRUM_API Linker {
   detail::Shared<detail::LinkerResource> shared_;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

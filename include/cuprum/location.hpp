@@ -7,7 +7,7 @@
 #include <functional>
 #include <iosfwd>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -45,7 +45,7 @@ class CUPRUM_API Location {
 /// Prints "device 1", or as a Host is printed.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Location& location);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Location> {

@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class AccessedBySet;
 
@@ -91,4 +91,4 @@ class CUPRUM_API AccessedBySet {
 /// Prints "{device 0, the host}".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const AccessedBySet& locations);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

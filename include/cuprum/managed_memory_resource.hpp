@@ -13,7 +13,7 @@
 #include <iosfwd>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 enum class ManagedMemoryLocationType { device, host, host_numa };
 
@@ -62,4 +62,4 @@ class CUPRUM_API ManagedMemoryResource : public MemoryPool {
 /// Lets the next ManagedMemoryResource warn again.
 CUPRUM_API void reset_concurrent_access_warning();
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Stream;
 
@@ -87,4 +87,4 @@ CUPRUM_API void discard_batch(const Stream& stream, const BufferBatch& buffers);
 CUPRUM_API void discard_prefetch_batch(const Stream& stream, const BufferBatch& buffers,
                                        const LocationBatch& locations);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

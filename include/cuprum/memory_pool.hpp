@@ -18,7 +18,7 @@
 #include <memory>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// The attributes of a pool, read from and written to the driver at each call. Keeps the pool alive; threads may share
 /// it. All functions throw DriverError when the driver refuses, and InvalidArgument when the pool is closed.
@@ -104,4 +104,4 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   std::shared_ptr<detail::PoolMemory> pool() const;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -19,7 +19,7 @@
 #include <memory>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Buffer;
 class Stream;
@@ -113,7 +113,7 @@ namespace detail {
 CUPRUM_API std::size_t size_in_bytes(std::size_t count, std::size_t size_of_one);
 }  // namespace detail
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 /// By identity, as memory resources are compared.
 template <std::derived_from<cuprum::MemoryResource> Resource>

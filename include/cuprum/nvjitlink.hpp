@@ -19,7 +19,7 @@
 
 struct nvJitLink;
 
-namespace cuprum::nvjitlink {
+namespace cuprum::inline CUPRUM_ABI::nvjitlink {
 
 using Handle = ::nvJitLink*;
 
@@ -88,4 +88,4 @@ void call(Arguments... arguments) {
   ::cuprum::detail::call_library<::cuprum::detail::Library::nvjitlink>(api().*Entry, arguments...);
 }
 
-}  // namespace cuprum::nvjitlink
+}  // namespace cuprum::inline CUPRUM_ABI::nvjitlink

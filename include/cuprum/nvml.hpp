@@ -18,7 +18,7 @@
 
 struct nvmlDevice_st;
 
-namespace cuprum::nvml {
+namespace cuprum::inline CUPRUM_ABI::nvml {
 
 using Device = ::nvmlDevice_st*;
 
@@ -135,4 +135,4 @@ void call(Arguments... arguments) {
   ::cuprum::detail::call_library<::cuprum::detail::Library::nvml>(api().*Entry, arguments...);
 }
 
-}  // namespace cuprum::nvml
+}  // namespace cuprum::inline CUPRUM_ABI::nvml

@@ -18,7 +18,7 @@
 
 struct _nvrtcProgram;
 
-namespace cuprum::nvrtc {
+namespace cuprum::inline CUPRUM_ABI::nvrtc {
 
 using Program = ::_nvrtcProgram*;
 
@@ -81,4 +81,4 @@ void call(Arguments... arguments) {
   ::cuprum::detail::call_library<::cuprum::detail::Library::nvrtc>(api().*Entry, arguments...);
 }
 
-}  // namespace cuprum::nvrtc
+}  // namespace cuprum::inline CUPRUM_ABI::nvrtc

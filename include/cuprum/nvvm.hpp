@@ -16,7 +16,7 @@
 
 struct _nvvmProgram;
 
-namespace cuprum::nvvm {
+namespace cuprum::inline CUPRUM_ABI::nvvm {
 
 using Program = ::_nvvmProgram*;
 
@@ -66,4 +66,4 @@ void call(Arguments... arguments) {
   ::cuprum::detail::call_library<::cuprum::detail::Library::nvvm>(api().*Entry, arguments...);
 }
 
-}  // namespace cuprum::nvvm
+}  // namespace cuprum::inline CUPRUM_ABI::nvvm

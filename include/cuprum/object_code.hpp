@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Buffer;
 class Kernel;
@@ -116,7 +116,7 @@ class CUPRUM_API ObjectCode {
 
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Target target);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 /// By identity, as object code is compared.
 template <>

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cuprum::pathfinder {
+namespace cuprum::inline CUPRUM_ABI::pathfinder {
 
 enum class Kind {
   dynamic_lib,       ///< "nvrtc", "cublas"…
@@ -77,4 +77,4 @@ CUPRUM_API void add_site_packages(std::string_view folder);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Kind kind);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Via via);
 
-}  // namespace cuprum::pathfinder
+}  // namespace cuprum::inline CUPRUM_ABI::pathfinder

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -49,4 +49,4 @@ class CUPRUM_API PeerAccessibleBySet {
 /// Prints "{1, 2}".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const PeerAccessibleBySet& devices);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

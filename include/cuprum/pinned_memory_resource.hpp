@@ -9,7 +9,7 @@
 #include <cuprum/memory_pool.hpp>
 #include <optional>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 struct PinnedMemoryResourceOptions {
   bool ipc_enabled = false;         ///< the pool and its buffers can be shared with other processes
@@ -45,4 +45,4 @@ class CUPRUM_API PinnedMemoryResource : public MemoryPool {
   explicit PinnedMemoryResource(std::shared_ptr<MemoryResource::Interface> pool) : MemoryPool(std::move(pool)) {}
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

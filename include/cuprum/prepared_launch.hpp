@@ -22,7 +22,7 @@
 #include <tuple>
 #include <utility>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 namespace detail {
 
@@ -152,4 +152,4 @@ PreparedLaunch<Parameters...> prepare(const Stream& stream, const LaunchConfig& 
   return {stream, config, kernel.kernel(), nullptr, std::move(arguments)...};
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

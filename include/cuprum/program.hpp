@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// What a program is written in.
 enum class SourceCodeType {
@@ -188,4 +188,4 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, SourceCodeType type);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, CompilerBackendType backend);
 CUPRUM_API std::ostream& operator<<(std::ostream& out, PCHStatusType status);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// A cache: bytes under keys, both of any length. Derive from it to keep them elsewhere; the functions that are pure
 /// here are all that is needed, and must bear calls from several threads.
@@ -128,4 +128,4 @@ CUPRUM_API std::string make_program_cache_key(std::string_view source, SourceCod
                                               const ProgramOptions& options, Target target,
                                               const ProgramCacheKeyOptions& key_options = {});
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

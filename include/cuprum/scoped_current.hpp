@@ -9,7 +9,7 @@
 #include <cuprum/context.hpp>
 #include <cuprum/detail/export.hpp>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -30,4 +30,4 @@ class CUPRUM_API ScopedCurrent {
   Context context_;
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

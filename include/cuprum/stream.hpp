@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Context;
 class Device;
@@ -142,7 +142,7 @@ CUPRUM_API Stream default_stream();
 /// Prints "stream 0x55d0c8a0 on device 0", or which default stream it is.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Stream& stream);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI
 
 template <>
 struct std::hash<cuprum::Stream> {

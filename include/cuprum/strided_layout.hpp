@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Which axis has the smallest stride.
 enum class StrideOrder {
@@ -210,4 +210,4 @@ class CUPRUM_API StridedLayout {
 /// Prints "shape (2, 3), strides (3, 1), itemsize 4", and the offset where there is one.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const StridedLayout& layout);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -20,7 +20,7 @@
 #include <span>
 #include <type_traits>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Stream;
 
@@ -238,4 +238,4 @@ class CUPRUM_API StridedMemoryView {
 /// Prints "a view of float32 with shape (4, 6), strides (6, 1), itemsize 4 at 0x7f…".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 namespace detail {
 
@@ -87,4 +87,4 @@ void launch(const Foreign& stream, const LaunchConfig& config, const TypedKernel
                                 detail::typed_value(arguments)...);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

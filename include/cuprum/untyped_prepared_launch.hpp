@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// What PreparedLaunch is for arguments whose types the compiler knows: the kernel, the configuration and the arguments
 /// were looked up and checked once. The values are copied when it is made and by set(); launching allocates nothing.
@@ -77,4 +77,4 @@ inline UntypedPreparedLaunch prepare(const Stream& stream, const LaunchConfig& c
   return {stream, config, kernel, arguments};
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

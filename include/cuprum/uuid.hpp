@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// 128 bits; the default is all zeros. A plain value.
 struct CUPRUM_API Uuid {
@@ -29,4 +29,4 @@ struct CUPRUM_API Uuid {
 
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Uuid& uuid);
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

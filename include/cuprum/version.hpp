@@ -2,9 +2,9 @@
 
 #include <cuprum/detail/export.hpp>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// Version of the library that is running, such as "0.1.0".
 CUPRUM_API const char* version() noexcept;
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
@@ -89,4 +89,4 @@ class CUPRUM_API VirtualMemoryResource : public MemoryResource {
       : MemoryResource(std::move(memory)) {}
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -11,7 +11,7 @@
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::context_for;
 using core::ContextChoice;
@@ -147,4 +147,4 @@ std::ostream& operator<<(std::ostream& out, const Device& device) {
   return out << "device " << device.device_id() << " (" << device.name() << ")";
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

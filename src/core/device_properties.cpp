@@ -9,7 +9,7 @@
 #include "core/base/device_facts.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 enum Property : std::size_t {
@@ -66,4 +66,4 @@ int property(int device, Property index, CUdevice_attribute which, const char* n
   }
 #include <cuprum/detail/device_properties.def>
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include "core/stream/resources.hpp"
 #include "support/log.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 LogHook set_log_hook(LogHook hook) { return support::set_log_sink(std::move(hook)); }
 
@@ -27,4 +27,4 @@ LiveObjects live_objects() noexcept {
   };
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

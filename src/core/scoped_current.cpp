@@ -7,7 +7,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using driver::Api;
 using driver::Doing;
@@ -27,4 +27,4 @@ ScopedCurrent::~ScopedCurrent() {
   driver::release<&Api::cuCtxPopCurrent>(&popped);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

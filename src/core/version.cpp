@@ -1,7 +1,7 @@
 #include <cuprum/version.hpp>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 const char* version() noexcept { return CUPRUM_VERSION; }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 namespace {
 
 constexpr std::size_t longest_log = 25600;  // as <cuda.h> has it
@@ -126,4 +126,4 @@ std::string logged_reason(const Api& api, CUresult code, const char* call) {
   return find_reason(log, {support::text(gettid()), support::text(pthread_self())}, code, call);
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 /// The reason of the calling thread's last failure, if that was this call with this code. Empty where the driver has no
 /// log or has nothing to say.
@@ -18,4 +18,4 @@ std::string logged_reason(const Api& api, CUresult code, const char* call);
 std::string find_reason(std::string_view log, const std::vector<std::string>& threads, CUresult code,
                         std::string_view call);
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

@@ -3,7 +3,7 @@
 #include "driver_abi/entry_points.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 namespace {
 
 using driver_abi::CudaVersion;
@@ -48,4 +48,4 @@ void fill_api(Api& api, const support::SharedLibrary& library, const std::string
 #include <cuprum/detail/driver_entry_points.def>
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

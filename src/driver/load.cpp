@@ -9,7 +9,7 @@
 #include "driver/usable.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 namespace detail {
 
 std::atomic<const Api*> installed_api{nullptr};
@@ -107,4 +107,4 @@ void select(Choice choice) {
   state->selected = choice;
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

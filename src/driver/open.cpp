@@ -9,7 +9,7 @@
 #include "support/shared_library.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 namespace {
 
 using support::SharedLibrary;
@@ -134,4 +134,4 @@ OpenDriver open_driver(Choice choice) {
   return open_automatically();
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 /// A driver that is open and initialised (cuInit has succeeded).
 struct OpenDriver {
@@ -23,4 +23,4 @@ Choice choice_from_environment();
 /// `automatic` tells on stderr when it ends at softgpu.
 OpenDriver open_driver(Choice choice);
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

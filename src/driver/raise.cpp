@@ -7,7 +7,7 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 namespace {
 
 using support::text;
@@ -60,4 +60,4 @@ void log_failed_release(CUresult code, std::size_t entry_point) noexcept {
   }
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

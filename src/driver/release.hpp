@@ -3,7 +3,7 @@
 
 #include "driver/usable.hpp"
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 /// Tells the log hook that a release failed.
 void log_failed_release(CUresult code, std::size_t entry_point) noexcept;
@@ -38,4 +38,4 @@ bool release(Arguments... arguments) noexcept {
   return static_cast<bool>(released);
 }
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

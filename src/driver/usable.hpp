@@ -2,10 +2,10 @@
 
 #include <cuprum/driver.hpp>
 
-namespace cuprum::driver {
+namespace cuprum::inline CUPRUM_ABI::driver {
 
 /// The table in use; null when no driver was opened yet or the process is a fork that must not touch it. For releases,
 /// which must do nothing then.
 const Api* usable_api() noexcept;
 
-}  // namespace cuprum::driver
+}  // namespace cuprum::inline CUPRUM_ABI::driver

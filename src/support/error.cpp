@@ -2,7 +2,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 std::string message(const DriverError::Details& details) {
@@ -51,4 +51,4 @@ LinkError::LinkError(const std::string& summary, std::string log)
 LibraryError::LibraryError(Details details)
     : Error(message(details)), details_(std::make_shared<const Details>(std::move(details))) {}
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

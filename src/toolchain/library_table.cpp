@@ -11,7 +11,7 @@
 #include "driver_abi/entry_points.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using detail::Library;
@@ -112,7 +112,11 @@ void detail::raise_missing_entry_point(Library library, std::size_t entry_point)
       "Install a newer ", about.title));
 }
 
-toolchain::OpenLibrary toolchain::open_companion_of_nvrtc(const Item& item) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::toolchain {
+
+OpenLibrary open_companion_of_nvrtc(const Item& item) {
   Findings findings = look_for(item, surroundings());
   try {
     const std::string& how = nvrtc::info().how;
@@ -127,4 +131,4 @@ toolchain::OpenLibrary toolchain::open_companion_of_nvrtc(const Item& item) {
   return open_first(item, std::move(findings));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::toolchain

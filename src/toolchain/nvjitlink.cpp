@@ -3,7 +3,7 @@
 #include "support/text.hpp"
 #include "toolchain/library_table.hpp"
 
-namespace cuprum::nvjitlink {
+namespace cuprum::inline CUPRUM_ABI::nvjitlink {
 namespace {
 
 using toolchain::OpenLibrary;
@@ -51,4 +51,4 @@ const OpenTable<Api>& opened() {
 const Api& api() { return opened().api; }
 const LibraryInfo& info() { return opened().info; }
 
-}  // namespace cuprum::nvjitlink
+}  // namespace cuprum::inline CUPRUM_ABI::nvjitlink

@@ -3,7 +3,7 @@
 #include "support/text.hpp"
 #include "toolchain/library_table.hpp"
 
-namespace cuprum::nvml {
+namespace cuprum::inline CUPRUM_ABI::nvml {
 namespace {
 
 using toolchain::OpenLibrary;
@@ -41,4 +41,4 @@ const OpenTable<Api>& opened() {
 const Api& api() { return opened().api; }
 const LibraryInfo& info() { return opened().info; }
 
-}  // namespace cuprum::nvml
+}  // namespace cuprum::inline CUPRUM_ABI::nvml

@@ -3,7 +3,7 @@
 #include "toolchain/library_table.hpp"
 #include "toolchain/nvrtc_set.hpp"
 
-namespace cuprum::nvrtc {
+namespace cuprum::inline CUPRUM_ABI::nvrtc {
 namespace {
 
 struct Opened {
@@ -35,4 +35,4 @@ const Opened& opened() {
 const Api& api() { return opened().api; }
 const Info& info() { return opened().info; }
 
-}  // namespace cuprum::nvrtc
+}  // namespace cuprum::inline CUPRUM_ABI::nvrtc

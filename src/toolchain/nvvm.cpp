@@ -2,7 +2,7 @@
 
 #include "toolchain/library_table.hpp"
 
-namespace cuprum::nvvm {
+namespace cuprum::inline CUPRUM_ABI::nvvm {
 namespace {
 
 using toolchain::OpenLibrary;
@@ -27,4 +27,4 @@ const OpenTable<Api>& opened() {
 const Api& api() { return opened().api; }
 const LibraryInfo& info() { return opened().info; }
 
-}  // namespace cuprum::nvvm
+}  // namespace cuprum::inline CUPRUM_ABI::nvvm

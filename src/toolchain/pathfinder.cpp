@@ -7,7 +7,7 @@
 #include "support/text.hpp"
 #include "toolchain/search.hpp"
 
-namespace cuprum::pathfinder {
+namespace cuprum::inline CUPRUM_ABI::pathfinder {
 namespace {
 
 using toolchain::Findings;
@@ -79,4 +79,4 @@ void add_site_packages(std::string_view folder) {
 std::ostream& operator<<(std::ostream& out, Kind kind) { return out << kind_names[static_cast<int>(kind)]; }
 std::ostream& operator<<(std::ostream& out, Via via) { return out << via_names[static_cast<int>(via)]; }
 
-}  // namespace cuprum::pathfinder
+}  // namespace cuprum::inline CUPRUM_ABI::pathfinder

@@ -30,13 +30,20 @@ std::string argument_zero() {
   return name;
 }
 
+// Where ./tour and ./check put NVIDIA's libraries when there is no toolkit. It is said in a file of the build tree, which
+// is not installed.
+std::string folder_of_this_build() {
+  std::ifstream file(support::folder_of_code(reinterpret_cast<const void*>(&folder_of_this_build)) +
+                     "/cuprum/dependencies-of-this-build");
+  std::string folder;
+  std::getline(file, folder);
+  return folder;
+}
+
 // /usr/local/cuda is usually a link to one of the others, which are there for machines without the link.
 std::vector<fs::path> usual_folders() {
-  std::vector<fs::path> folders;
-#ifdef CUPRUM_DEPENDENCIES_FOLDER
-  folders.emplace_back(CUPRUM_DEPENDENCIES_FOLDER);
-#endif
-  folders.insert(folders.end(), {"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"});
+  std::vector<fs::path> folders = {"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"};
+  if (const std::string folder = folder_of_this_build(); !folder.empty()) folders.emplace(folders.begin(), folder);
   std::vector<fs::path> versions;
   std::error_code error;
   for (auto entry = fs::directory_iterator("/usr/local", error); !error && entry != fs::directory_iterator();

@@ -11,8 +11,10 @@ import sys
 
 # What may be exported, and what must be, by demangled name.
 RULES = {
-    # Functions and objects of the namespace, and for its exception types what C++ needs to catch them elsewhere.
-    "libcuprum": (r"(?:(?:vtable|typeinfo|typeinfo name|VTT) for )?(?:non-virtual thunk to )?cuprum::.*", ["cuprum::Device::name() const"]),
+    # Functions and objects of the namespace, and for its exception types what C++ needs to catch them elsewhere; all
+    # with the version of the interface.
+    "libcuprum": (r"(?:(?:vtable|typeinfo|typeinfo name|VTT) for )?(?:non-virtual thunk to )?cuprum::v0_1::.*@@CUPRUM_0\.1|CUPRUM_0\.1",
+                  ["cuprum::v0_1::Device::name() const@@CUPRUM_0.1", "CUPRUM_0.1"]),
     "forward": (r"dlm?open|dlsym|nvrtcGetCUBIN(Size)?|(__)?nvJitLink\w*", ["dlopen", "dlsym", "nvrtcGetCUBIN", "__nvJitLinkCreate_13_0"]),
     "softgpu": (r"cu[A-Z]\w*", ["cuInit", "cuGetProcAddress_v2", "cuLaunchKernelEx", "cuMemAlloc_v2"]),
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cuprum/detail/export.hpp>
 
 struct CUctx_st;
 struct CUevent_st;
@@ -13,9 +14,9 @@ struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// An address in a device's address space: `CUdeviceptr` of <cuda.h>.
 using DevicePointer = unsigned long long;
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// Objects that are a stream themselves. `nullptr` and 0 are no streams: name a default stream instead.
 template <typename T>
@@ -66,4 +66,4 @@ std::shared_ptr<const void> keep_foreign(T&& object) {
   }
 }
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -9,11 +9,11 @@
 #include <span>
 #include <type_traits>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 class StridedMemoryView;
 }
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// A view of memory, which is passed as the address of its first element. It need not be complete where this is read.
 template <typename T>
@@ -133,4 +133,4 @@ struct ParameterFor<std::span<T, Extent>> {
   using Type = T*;
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -10,7 +10,7 @@
 #include <cuprum/stream.hpp>
 #include <memory>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// A kernel and a configuration, checked and put into the driver's form for the context of a stream. Defined in the
 /// library.
@@ -26,4 +26,4 @@ CUPRUM_API void launch(CUstream_st* stream, const LaunchPlan& plan, void** addre
 CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
 CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -5,7 +5,7 @@
 #include <cuprum/detail/export.hpp>
 #include <string>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// One slot of a table. Call it like the C function; it is null when the library is too old to have it.
 template <std::size_t Index, typename Function>
@@ -36,9 +36,9 @@ void call_library(const Slot& slot, Arguments... arguments) {
     raise_library_error(Which, Slot::index, code);
 }
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 /// A library that was opened at run time.
 struct LibraryInfo {
@@ -47,4 +47,4 @@ struct LibraryInfo {
   int version;      ///< the CUDA release it belongs to, 13000 for 13.0; 0 when it doesn't say
 };
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -1,9 +1,10 @@
 // How the handle classes hold what they stand for.
 #pragma once
 
+#include <cuprum/detail/export.hpp>
 #include <memory>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// What all copies of one handle share: the resource, or nothing once it was closed. Defined in the library.
 template <typename Resource>
@@ -25,4 +26,4 @@ class PoolMemory;
 struct ProgramResource;
 struct StreamResource;
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

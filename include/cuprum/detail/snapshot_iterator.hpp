@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cuprum/detail/export.hpp>
 #include <iterator>
 #include <memory>
 #include <vector>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct SnapshotEnd {};
 
@@ -45,4 +46,4 @@ class SnapshotIterator {
   std::size_t index_ = 0;
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

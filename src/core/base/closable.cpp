@@ -2,7 +2,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 void Access::refuse(const char* what, bool is_closed) {
   if (is_closed)
@@ -10,4 +10,4 @@ void Access::refuse(const char* what, bool is_closed) {
   throw InvalidArgument(support::text("this ", what, " is empty: nothing was assigned to it, or it was moved from"));
 }
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

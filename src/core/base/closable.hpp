@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// What all copies of a handle share. The resource is released when the last of its users goes: all copies, or close(),
 /// and those that depend on it, such as a buffer that is yet to be freed on a stream.
@@ -99,4 +99,4 @@ struct Access {
   [[noreturn]] static void refuse(const char* what, bool is_closed);
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -8,7 +8,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 constexpr std::string_view digits = "0123456789abcdef";
@@ -62,4 +62,4 @@ std::string Uuid::to_string() const {
 
 std::ostream& operator<<(std::ostream& out, const Uuid& uuid) { return out << uuid.to_string(); }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include "core/code/object_code_resource.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using core::ResolvedKernel;
@@ -143,9 +143,17 @@ ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context)
   return *entry;
 }
 
-std::shared_ptr<KernelResource> core::make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+std::shared_ptr<KernelResource> make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner) {
   return std::make_shared<KernelResource>(handle, std::move(name), std::move(owner), parameters_of(handle));
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
   check_handle(handle);
@@ -197,4 +205,4 @@ std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
   return kernel.handle() ? out << "kernel " << kernel.name() : out << "an empty kernel";
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -5,7 +5,7 @@
 #include "core/code/kernel_resource.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::KernelResource;
@@ -63,4 +63,4 @@ void set_kernel_attribute(KernelResource& kernel, const Device& device, CUfuncti
   }
 #include <cuprum/detail/kernel_attributes.def>
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -39,7 +39,7 @@ struct ResolvedKernel {
 
 }  // namespace cuprum::core
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct KernelResource : support::Counted<KernelResource> {
   KernelResource(CUkernel the_handle, std::string the_name, std::shared_ptr<void> the_owner,
@@ -80,7 +80,7 @@ struct KernelResource : support::Counted<KernelResource> {
   std::atomic<core::ResolvedKernel*> resolved_{nullptr};
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::core {
 

@@ -11,7 +11,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -150,4 +150,4 @@ std::ostream& operator<<(std::ostream& out, Target target) {
   return out << names[static_cast<int>(target)];
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

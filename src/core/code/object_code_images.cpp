@@ -12,7 +12,7 @@
 #include "support/text.hpp"
 #include "support/write_file.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 using detail::Code;
@@ -122,4 +122,4 @@ void ObjectCode::save(const std::string& path) const {
   support::write_file(path, fatbin.empty() ? code.bytes : fatbin);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

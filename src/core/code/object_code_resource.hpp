@@ -12,7 +12,7 @@
 #include "core/base/context.hpp"
 #include "support/counted.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// What code was made from, as far as the same can be made of it once more, for devices that can't run it: by linking,
 /// which is the affair of whoever has linked it.
@@ -61,4 +61,4 @@ struct ObjectCodeResource : support::Counted<ObjectCodeResource>, std::enable_sh
   std::unordered_map<CUkernel, std::weak_ptr<KernelResource>> kernels_;
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -8,7 +8,7 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::LinkedFrom;
 using detail::Access;
@@ -62,14 +62,22 @@ void check_target(Target target, const LinkerOptions& options) {
 
 }  // namespace
 
-std::string core::title_of_input(const Code& code) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+std::string title_of_input(const Code& code) {
   const auto image = device_image::recognize(device_image::bytes_of(code.bytes));
   return text("'", code.name, "' (", code.type, image ? " for " + device_image::architectures(*image) : "", ")");
 }
 
-std::unique_ptr<core::LinkState> core::start_link(const LinkerOptions& options, CompilerBackendType backend) {
+std::unique_ptr<LinkState> start_link(const LinkerOptions& options, CompilerBackendType backend) {
   return backend == CompilerBackendType::driver ? start_driver_link(options) : start_nvjitlink(options);
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 Linker::Linker(const std::vector<ObjectCode>& codes, LinkerOptions options)
     : shared_(std::make_shared<detail::Closable<LinkerResource>>()) {
@@ -125,4 +133,4 @@ CompilerBackendType Linker::which_backend() {
   return CompilerBackendType::driver;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,8 +7,7 @@
 #include "core/compile/program_options.hpp"
 #include "device_image/architecture.hpp"
 
-namespace cuprum {
-namespace core {
+namespace cuprum::core {
 namespace {
 
 using support::text;
@@ -134,7 +133,9 @@ std::vector<JitSetting> jit_settings(const LinkerOptions& options) {
   return settings;
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 std::vector<std::string> LinkerOptions::as_arguments(CompilerBackendType linker) const {
   switch (linker) {
@@ -152,4 +153,4 @@ std::vector<std::string> LinkerOptions::as_arguments(CompilerBackendType linker)
   }
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -6,7 +6,7 @@
 #include "core/compile/linked_from.hpp"
 #include "support/counted.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct LinkerResource : support::Counted<LinkerResource> {
   std::shared_ptr<const core::LinkedFrom> inputs;
@@ -15,4 +15,4 @@ struct LinkerResource : support::Counted<LinkerResource> {
   bool is_linked = false;  ///< the state is used up; another link needs another
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -15,7 +15,7 @@
 #include "support/read_file.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::Compiled;
 using core::NvrtcCompilation;
@@ -199,15 +199,23 @@ std::optional<PCHStatusType> Program::pch_status() const { return Access::resour
 
 void Program::close() { Access::close(*this); }
 
-const char* core::title(SourceCodeType type) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+const char* title(SourceCodeType type) {
   constexpr const char* titles[] = {"CUDA C++", "PTX", "NVVM IR"};
   return titles[static_cast<int>(type)];
 }
 
-const char* core::title(CompilerBackendType backend) {
+const char* title(CompilerBackendType backend) {
   constexpr const char* titles[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
   return titles[static_cast<int>(backend)];
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 std::ostream& operator<<(std::ostream& out, SourceCodeType type) {
   constexpr const char* words[] = {"c++", "ptx", "nvvm"};
@@ -224,4 +232,4 @@ std::ostream& operator<<(std::ostream& out, PCHStatusType status) {
   return out << words[static_cast<int>(status)];
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,8 +7,7 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
-namespace core {
+namespace cuprum::core {
 namespace {
 
 using support::text;
@@ -124,10 +123,8 @@ LinkerOptions linker_options(const ProgramOptions& options) {
           .no_cache = options.no_cache};
 }
 
-}  // namespace core
-
 // What the linker doesn't have is about the C++ that the PTX was made of.
-std::vector<std::string> core::linker_arguments(const ProgramOptions& options, CompilerBackendType linker) {
+std::vector<std::string> linker_arguments(const ProgramOptions& options, CompilerBackendType linker) {
   if (!options.extra_sources.empty()) {
     throw InvalidArgument(support::text("'", options.name,
                                         "' is PTX, which has no extra_sources: leave them out, or "
@@ -139,6 +136,10 @@ std::vector<std::string> core::linker_arguments(const ProgramOptions& options, C
   }
   return linker_options(options).as_arguments(linker);
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 std::vector<std::string> ProgramOptions::as_arguments(CompilerBackendType backend, Target target) const {
   using core::Spelling;
@@ -172,4 +173,4 @@ std::vector<std::string> ProgramOptions::as_arguments(CompilerBackendType backen
   return arguments;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

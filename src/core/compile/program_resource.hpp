@@ -9,7 +9,7 @@
 
 #include "support/counted.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct ProgramResource : support::Counted<ProgramResource> {
   std::string source;
@@ -21,4 +21,4 @@ struct ProgramResource : support::Counted<ProgramResource> {
   std::shared_ptr<void> native = {};  // Program::handle(), once it was asked for
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -10,7 +10,7 @@
 #include "core/ipc/socket.hpp"
 #include "support/text.hpp"
 
-namespace cuprum::ipc {
+namespace cuprum::inline CUPRUM_ABI::ipc {
 
 using core::Deadline;
 using core::Packet;
@@ -223,4 +223,4 @@ Channel connect(const std::string& path, const ChannelOptions& options) {
   return Channel(socket.release(), options);
 }
 
-}  // namespace cuprum::ipc
+}  // namespace cuprum::inline CUPRUM_ABI::ipc

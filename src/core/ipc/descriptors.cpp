@@ -5,7 +5,7 @@
 #include "core/ipc/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::PoolIdentity;
 using detail::Access;
@@ -15,10 +15,18 @@ using support::FileDescriptor;
 using support::text;
 namespace wire = core::wire;
 
-const Uuid& core::this_process() {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+const Uuid& this_process() {
   static const Uuid id = Uuid::random();
   return id;
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 namespace {
 
@@ -100,4 +108,4 @@ std::ostream& operator<<(std::ostream& out, const IPCAllocationHandle& handle) {
   return out << "without a name";
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

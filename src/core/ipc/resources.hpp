@@ -22,7 +22,7 @@ const Uuid& this_process();
 
 }  // namespace cuprum::core
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct AllocationHandleResource {
   std::shared_ptr<const support::FileDescriptor> descriptor;  ///< shared with the memory resource
@@ -59,4 +59,4 @@ struct IpcAccess {
   }
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

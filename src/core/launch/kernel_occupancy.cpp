@@ -10,7 +10,7 @@
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using core::NativeLaunch;
@@ -146,4 +146,4 @@ int KernelOccupancy::max_active_clusters(const LaunchConfig& config, const Strea
                                                                 "number of active clusters");
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -6,7 +6,7 @@
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::NativeLaunch;
 using core::Queue;
@@ -64,4 +64,4 @@ void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kerne
   launch_on(core::foreign_queue(stream), config, kernel, arguments, [&] { return Stream::from_handle(stream); });
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -1,7 +1,7 @@
 #include <cuprum/launch_config.hpp>
 #include <ostream>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 template <typename T>
@@ -45,4 +45,4 @@ std::size_t detail::hash(const LaunchConfig& config) noexcept {
   return seed;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -6,7 +6,7 @@
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 using core::ContextGuard;
 using core::NativeLaunch;
@@ -81,4 +81,4 @@ const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }
 
 const LaunchConfig& config_of(const LaunchPlan& plan) { return plan.config; }
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

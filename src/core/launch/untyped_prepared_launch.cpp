@@ -4,7 +4,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using support::text;
 
@@ -61,4 +61,4 @@ void UntypedPreparedLaunch::set_config(const LaunchConfig& config) {
   plan_ = detail::make_plan(stream_, config, kernel(), nullptr, sizes_.size());
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

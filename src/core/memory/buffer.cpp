@@ -10,7 +10,7 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -222,4 +222,4 @@ std::ostream& operator<<(std::ostream& out, const Buffer& buffer) {
   return out << "a buffer of " << buffer.size() << " bytes at " << reinterpret_cast<void*>(buffer.handle());
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -15,7 +15,7 @@
 #include "core/stream/resources.hpp"
 #include "support/counted.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct BufferResource : support::Counted<BufferResource> {
   /// Memory that is somebody else's.
@@ -79,4 +79,4 @@ Handle wrap_buffer(DevicePointer pointer, std::size_t size, Arguments&&... argum
   return Access::make_in_place<Handle, BufferResource>(pointer, size, std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -8,7 +8,7 @@
 #include "core/memory/peer_access.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using support::text;
@@ -36,4 +36,4 @@ void DeviceMemoryResource::set_peer_accessible_by(const std::vector<Device>& dev
   core::PeerAccess(*pool()).assign(devices);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -4,7 +4,7 @@
 
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 Host::Host(int numa_id) : numa_id_(numa_id) {
   if (numa_id < 0)
@@ -23,4 +23,4 @@ std::ostream& operator<<(std::ostream& out, const Host& host) {
   return out << "the host";
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -5,7 +5,7 @@
 #include "core/base/context.hpp"
 #include "core/memory/synchronous_memory.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 LegacyPinnedMemoryResource::LegacyPinnedMemoryResource()
     : MemoryResource(std::make_shared<core::SynchronousMemory>(std::nullopt)) {}
@@ -20,4 +20,4 @@ void LegacyPinnedMemoryResource::deallocate(DevicePointer pointer, std::size_t) 
   static_cast<const core::SynchronousMemory&>(*implementation()).free(pointer);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

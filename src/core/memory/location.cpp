@@ -7,7 +7,7 @@
 #include "core/base/closable.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using support::text;
 
@@ -40,7 +40,9 @@ std::ostream& operator<<(std::ostream& out, const Location& location) {
   return out << location.host();
 }
 
-namespace core {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
 
 CUmemLocation cu_location(const Location& location) {
   constexpr CUmemLocationType types[] = {CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST,
@@ -58,5 +60,4 @@ std::optional<Location> location_of(const CUmemLocation& location) {
   }
 }
 
-}  // namespace core
-}  // namespace cuprum
+}  // namespace cuprum::core

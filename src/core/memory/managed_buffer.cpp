@@ -13,7 +13,7 @@
 #include "core/stream/default_streams.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using core::require_managed;
@@ -87,7 +87,9 @@ void set_accessed_by_advice(const Buffer& buffer, CUmem_advise advice, const Loc
 
 }  // namespace
 
-namespace core {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
 
 void require_managed(const Buffer& buffer, std::string_view what) {
   if (buffer.is_managed()) return;
@@ -103,7 +105,9 @@ void prefetch(const Buffer& buffer, const Location& location, const Stream& stre
       cu_location(location), 0u, queue.handle);
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 ManagedBuffer::ManagedBuffer(const Buffer& buffer) : Buffer(buffer) { require_managed(buffer, "ManagedBuffer"); }
 
@@ -211,4 +215,4 @@ std::ostream& operator<<(std::ostream& out, const AccessedBySet& locations) {
   return out << (*before == '{' ? "{}" : "}");
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -10,7 +10,7 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using core::PoolPlace;
@@ -127,4 +127,4 @@ std::optional<Location> ManagedMemoryResource::preferred_location() const {
 
 void reset_concurrent_access_warning() { has_warned = false; }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

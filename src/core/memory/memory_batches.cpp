@@ -9,7 +9,7 @@
 #include "core/memory/managed_memory.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -158,7 +158,9 @@ void discard_prefetch_batch(const Stream& stream, const BufferBatch& buffers, co
   core::discard_prefetch(buffers, locations, stream);
 }
 
-namespace core {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
 
 void discard(const BufferBatch& buffers, const Stream& stream) {
   Ranges ranges(buffers);
@@ -173,5 +175,4 @@ void discard_prefetch(const BufferBatch& buffers, const LocationBatch& locations
   queue_to_locations<&Api::cuMemDiscardAndPrefetchBatchAsync>(buffers, locations, stream, "discarding and prefetching");
 }
 
-}  // namespace core
-}  // namespace cuprum
+}  // namespace cuprum::core

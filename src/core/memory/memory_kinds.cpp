@@ -7,7 +7,7 @@
 #include "core/memory/memory_pool.hpp"
 #include "core/memory/synchronous_memory.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using core::SynchronousMemory;
@@ -55,4 +55,4 @@ bool LegacyPinnedMemoryResource::is_kind_of(const MemoryResource& resource) {
   return memory && !memory->is_in_place_of_pool() && !memory->device_id();
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

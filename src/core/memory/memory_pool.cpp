@@ -14,7 +14,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using core::OwnedPool;
@@ -27,7 +27,9 @@ using driver::Api;
 using driver::Doing;
 using support::text;
 
-namespace core {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
 namespace {
 
 // By default a pool gives its memory back to the system at every synchronisation. Keeping it is what makes allocating
@@ -144,7 +146,9 @@ CUmemoryPool current_pool(const PoolPlace& place) {
   return pool;
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 PoolMemory::PoolMemory(std::unique_ptr<OwnedPool> pool, const PoolPlace& place, std::size_t max_size,
                        std::unique_ptr<PoolSharing> sharing)
@@ -275,4 +279,4 @@ void MemoryPool::close() {
   if (auto memory = std::dynamic_pointer_cast<PoolMemory>(implementation())) memory->close();
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -48,7 +48,7 @@ std::ostream& operator<<(std::ostream& out, const PoolPlace& place);
 
 }  // namespace cuprum::core
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 /// Memory from a CUDA pool.
 class PoolMemory final : public MemoryResource::Interface {
@@ -92,7 +92,7 @@ class PoolMemory final : public MemoryResource::Interface {
   std::unique_ptr<core::PoolSharing> sharing_;
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::core {
 

@@ -4,7 +4,7 @@
 #include "core/memory/memory_pool.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using detail::PoolMemory;
@@ -71,4 +71,4 @@ std::ostream& operator<<(std::ostream& out, const MemoryPoolAttributes& attribut
              << ", used_mem_high=" << attributes.used_mem_high();
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

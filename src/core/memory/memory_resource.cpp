@@ -5,7 +5,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 
@@ -44,4 +44,4 @@ void MemoryResource::deallocate(DevicePointer pointer, std::size_t size, const S
   if (pointer) interface().deallocate(pointer, size, stream);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -4,7 +4,7 @@
 #include <cuprum/virtual_memory_resource.hpp>
 #include <ostream>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 template <typename Enumeration, std::size_t Count>
@@ -36,4 +36,4 @@ std::ostream& operator<<(std::ostream& out, VirtualMemoryGranularityType type) {
 
 std::ostream& operator<<(std::ostream& out, VirtualMemoryAccessType type) { return print_word(out, type, {"rw", "r"}); }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include "core/base/device_facts.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::numbers_of;
 using core::PeerAccess;
@@ -18,7 +18,9 @@ using driver::Doing;
 using support::join;
 using support::text;
 
-namespace core {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
 
 bool PeerAccess::includes(int device) const {
   if (device == owner_) return false;
@@ -71,7 +73,9 @@ std::set<int> numbers_of(const std::vector<Device>& devices) {
   return numbers;
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 bool PeerAccessibleBySet::contains(const Device& device) const {
   return PeerAccess(*pool_).includes(device.device_id());
@@ -141,4 +145,4 @@ std::ostream& operator<<(std::ostream& out, const PeerAccessibleBySet& devices) 
   return out << '{' << join(numbers) << '}';
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,7 +7,7 @@
 #include "core/memory/memory_pool.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using core::PoolPlace;
@@ -49,4 +49,4 @@ std::optional<int> PinnedMemoryResource::numa_id() const {
   return pool->place().location.id;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

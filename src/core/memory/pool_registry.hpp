@@ -4,7 +4,7 @@
 #include <cuprum/uuid.hpp>
 #include <memory>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 class PoolMemory;
 }
 

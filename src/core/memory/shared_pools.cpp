@@ -15,7 +15,7 @@
 #include "core/stream/default_streams.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::PoolIdentity;
 using core::PoolPlace;
@@ -142,7 +142,11 @@ void check_descriptor(const IPCBufferDescriptor& descriptor, const PoolMemory& p
 
 }  // namespace
 
-std::unique_ptr<PoolSharing> core::share_pool(CUmemoryPool pool, const PoolPlace& place) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+std::unique_ptr<PoolSharing> share_pool(CUmemoryPool pool, const PoolPlace& place) {
   int number = -1;
   driver::call<&Api::cuMemPoolExportToShareableHandle>(
       Doing{[&] { return text("exporting a pool of ", place, " to other processes"); }}, static_cast<void*>(&number),
@@ -153,6 +157,10 @@ std::unique_ptr<PoolSharing> core::share_pool(CUmemoryPool pool, const PoolPlace
       .origin = {this_process(), device_uuid_of(place)}, .place = place_on_the_wire(place), .uuid = Uuid::random()};
   return std::make_unique<PoolSharing>(std::make_shared<const FileDescriptor>(std::move(descriptor)), identity, false);
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 IPCAllocationHandle MemoryPool::allocation_handle() const {
   const auto memory = pool();
@@ -241,4 +249,4 @@ Buffer Buffer::from_ipc_descriptor(const MemoryPool& resource, const IPCBufferDe
   return Access::wrap<Buffer>(std::move(shared));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -16,7 +16,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 using core::ContextGuard;
@@ -312,4 +312,4 @@ std::size_t VirtualMemoryResource::granularity() const { return memory_of(*this)
 
 VirtualMemoryResourceOptions VirtualMemoryResource::options() const { return memory_of(*this).plan()->options; }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

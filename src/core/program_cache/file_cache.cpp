@@ -16,7 +16,7 @@
 #include "support/file_descriptor.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 namespace fs = std::filesystem;
@@ -255,4 +255,4 @@ std::size_t FileStreamProgramCache::size_bytes() const {
   return total;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

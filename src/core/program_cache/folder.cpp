@@ -5,8 +5,7 @@
 
 #include "support/environment.hpp"
 
-namespace cuprum {
-namespace core {
+namespace cuprum::core {
 
 std::string user_cache_folder() {
   const auto chosen = support::environment("CUPRUM_CACHE_DIR");
@@ -19,7 +18,9 @@ std::string user_cache_folder() {
   return {};
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 ProgramCacheResource* default_program_cache() {
   // Never destroyed: programs may be compiled while the process exits.
@@ -32,4 +33,4 @@ ProgramCacheResource* default_program_cache() {
   return cache;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

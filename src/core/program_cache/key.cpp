@@ -13,8 +13,7 @@
 #include "support/content_hash.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
-namespace core {
+namespace cuprum::core {
 namespace {
 
 using support::FieldWriter;
@@ -125,7 +124,9 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
   return {.key = to_string(support::content_hash(key.bytes()))};
 }
 
-}  // namespace core
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 std::string make_program_cache_key(std::string_view source, SourceCodeType type, const ProgramOptions& options,
                                    Target target, const ProgramCacheKeyOptions& key_options) {
@@ -134,4 +135,4 @@ std::string make_program_cache_key(std::string_view source, SourceCodeType type,
   throw InvalidArgument(support::text("the program '", options.name, "' has no cache key: ", result.obstacle));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -4,7 +4,7 @@
 
 #include "core/program_cache/limit.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 struct InMemoryProgramCache::Values {
   struct Value {
@@ -77,4 +77,4 @@ void InMemoryProgramCache::clear() {
   values_->total = 0;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -3,7 +3,7 @@
 #include "core/base/closable.hpp"
 #include "core/program_cache/entry.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 
@@ -26,4 +26,4 @@ void ProgramCacheResource::set_code(std::string_view key, const ObjectCode& code
   set(key, core::to_bytes(Access::resource(code)->code, {}));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

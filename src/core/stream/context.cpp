@@ -5,7 +5,7 @@
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 using detail::ContextResource;
@@ -33,11 +33,19 @@ ContextResource::~ContextResource() {
   if (ownership == Ownership::ours) core::destroy_context(context);
 }
 
-Context core::context_handle(const core::ContextRecord& context) {
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+
+Context context_handle(const ContextRecord& context) {
   std::shared_ptr<ContextResource> resource = context.owner.lock();
   if (!resource) resource = std::make_shared<ContextResource>(context);
   return Access::make<cuprum::Context>(std::move(resource));
 }
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
 
 CUctx_st* Context::handle() const { return Access::resource(*this)->context.handle; }
 
@@ -76,4 +84,4 @@ std::ostream& operator<<(std::ostream& out, const Context& context) {
   return out << "context " << static_cast<const void*>(known.handle) << " of device " << known.device;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

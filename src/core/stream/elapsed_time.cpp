@@ -6,7 +6,7 @@
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -77,4 +77,4 @@ float operator-(const Event& end_event, const Event& start_event) {
                         text("measuring the time from ", start_event, " to ", end_event));
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -8,7 +8,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -106,4 +106,4 @@ std::ostream& operator<<(std::ostream& out, const Event& event) {
   return out << "event " << static_cast<const void*>(resource.handle) << " on device " << resource.context.device;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,7 +7,7 @@
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -71,4 +71,4 @@ Event Event::from_ipc_descriptor(const IPCEventDescriptor& descriptor) {
   return Access::make_in_place<Event, EventResource>(guard.context(), descriptor);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -11,7 +11,7 @@
 #include "core/base/context.hpp"
 #include "support/counted.hpp"
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 enum class Ownership { ours, foreign };
 
@@ -84,7 +84,7 @@ struct EventResource : support::Counted<EventResource> {
 template <>
 struct Closable<EventResource> : ClosableInPlace<EventResource> {};
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::core {
 

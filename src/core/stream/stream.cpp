@@ -10,7 +10,7 @@
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
@@ -219,4 +219,4 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) {
   return out;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -2,7 +2,7 @@
 #include <ostream>
 #include <string_view>
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 struct Name {
@@ -46,4 +46,4 @@ std::ostream& operator<<(std::ostream& out, const DataType& type) {
   return out;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

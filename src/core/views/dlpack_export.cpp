@@ -8,7 +8,7 @@
 #include "core/views/dlpack_types.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 using support::text;
@@ -132,4 +132,4 @@ DLPackTensor to_dlpack(const Buffer& buffer, const DLPackExportOptions& options)
   return to_dlpack(bytes_of(buffer), options);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -8,7 +8,7 @@
 #include "core/views/view_maker.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using support::text;
 
@@ -91,4 +91,4 @@ StridedMemoryView from_dlpack(DLPackTensor tensor) {
   return import_tensor(std::move(tensor), {});
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include "core/views/checked_arithmetic.hpp"
 #include "core/views/layout_axes.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::checked_product;
 using core::checked_sum;
@@ -252,4 +252,4 @@ std::ostream& operator<<(std::ostream& out, const StridedLayout& layout) {
   return out;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

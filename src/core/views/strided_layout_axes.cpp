@@ -6,7 +6,7 @@
 #include "core/views/checked_arithmetic.hpp"
 #include "core/views/layout_axes.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::checked_product;
 using core::checked_sum;
@@ -179,4 +179,4 @@ StridedLayout StridedLayout::broadcast_to(const Extents& new_shape) const {
   return with(new_shape, new_strides);
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -7,7 +7,7 @@
 #include "core/views/checked_arithmetic.hpp"
 #include "core/views/layout_axes.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::checked_product;
 using support::join;
@@ -201,4 +201,4 @@ std::int64_t StridedLayout::max_compatible_itemsize(const MaxItemsizeOptions& op
   return itemsize % itemsize_ == 0 ? itemsize : itemsize_;
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -9,7 +9,7 @@
 #include "core/views/view_maker.hpp"
 #include "support/text.hpp"
 
-namespace cuprum {
+namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using core::CopyPlan;
@@ -245,4 +245,4 @@ std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view) {
   return out << " in a closed buffer";
 }
 
-}  // namespace cuprum
+}  // namespace cuprum::inline CUPRUM_ABI

@@ -3,7 +3,7 @@
 
 #include <cuprum/strided_memory_view.hpp>
 
-namespace cuprum::detail {
+namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct ViewMaker {
   /// A view of memory about which everything is known; `origin` is where in the buffer, in bytes, the layout's offsets
@@ -22,4 +22,4 @@ struct ViewMaker {
   }
 };
 
-}  // namespace cuprum::detail
+}  // namespace cuprum::inline CUPRUM_ABI::detail
