@@ -30,8 +30,8 @@ std::string argument_zero() {
   return name;
 }
 
-// Where ./tour and ./check put NVIDIA's libraries when there is no toolkit. It is said in a file of the build tree, which
-// is not installed.
+// Where ./tour and ./check put NVIDIA's libraries when there is no toolkit. It is said in a file of the build tree,
+// which is not installed.
 std::string folder_of_this_build() {
   std::ifstream file(support::folder_of_code(reinterpret_cast<const void*>(&folder_of_this_build)) +
                      "/cuprum/dependencies-of-this-build");
