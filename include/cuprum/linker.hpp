@@ -45,7 +45,7 @@ struct LinkerOptions {
   std::optional<int> split_compile = {};           ///< threads that compile; 0 is as many as there are processors
   std::optional<int> split_compile_extended = {};  ///< the same, more aggressively, for link-time optimisation
   std::optional<bool> no_cache = {};
-  /// CompilerBackendType::nvjitlink or ::driver; when not given what Linker::which_backend() says.
+  /// CompilerBackendType::nvjitlink or CompilerBackendType::driver; when not given what Linker::which_backend() says.
   std::optional<CompilerBackendType> backend = {};
 
   /// The options as a linker reads them; for the driver's they are written "CU_JIT_MAX_REGISTERS=32". Throws

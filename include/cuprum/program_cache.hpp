@@ -114,7 +114,7 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
 struct ProgramCacheKeyOptions {
   std::vector<std::string> name_expressions = {};  ///< in any order
   /// Stands for what the library can't see: when it is given, a program whose included files can't all be told (a
-  /// computed #include) has a key, too.
+  /// computed `#include`) has a key, too.
   std::string extra_digest = {};
 };
 
@@ -122,8 +122,8 @@ struct ProgramCacheKeyOptions {
 /// the options, the architecture, the target, and the compiler with its own headers. Program::compile uses it.
 ///
 /// Throws InvalidArgument for what can't be cached: options whose point is what the compiler does besides (`time`,
-/// `fdevice_time_trace`, precompiled headers), a computed #include, #include_next, __DATE__ and __TIME__; and for what
-/// can't be compiled.
+/// `fdevice_time_trace`, precompiled headers), a computed `#include`, `#include_next`, `__DATE__` and `__TIME__`; and
+/// for what can't be compiled.
 CUPRUM_API std::string make_program_cache_key(std::string_view source, SourceCodeType type,
                                               const ProgramOptions& options, Target target,
                                               const ProgramCacheKeyOptions& key_options = {});

@@ -19,10 +19,13 @@ SOURCES = ("include", "src", "softgpu", "tools", "tests", "bench", "examples", "
 
 # Other people's programs, whose names are theirs.
 FOREIGN_PAGES = {"docs/guide/other-programs.md"}
-# Names of CUDA, LLVM, Linux and Python that our sources have no reason to contain.
+# Names of CUDA, LLVM, Linux and of libraries that we compare with, which our sources have no reason to contain.
 FOREIGN_NAMES = set("""
 GenericUniformityInfo pidfd_getfd
 find_nvidia_binary_utility load_nvidia_dynamic_lib locate_bitcode_lib locate_nvidia_header_directory locate_static_lib
+cuda_async_memory_resource device_buffer device_uvector do_allocate do_deallocate host_invokable kernel_launch
+launch_config_builder make_unique_span module_t pinned_host_memory_resource scoped_override_t
+set_current_device_resource set_stream
 """.split())
 FOREIGN_FILES = {"cuda.h"}
 
