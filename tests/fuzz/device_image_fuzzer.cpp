@@ -1,22 +1,15 @@
 // Everything that reads images of device code, on any bytes: it may throw Damaged and nothing else, and what it accepts
 // must survive being written and read again. In the form that libFuzzer calls.
-#include <cstdio>
-#include <cstdlib>
-
 #include "device_image/archive.hpp"
 #include "device_image/elf.hpp"
 #include "device_image/ptx_text.hpp"
 #include "device_image/recognize.hpp"
+#include "fuzz/target.hpp"
 
 namespace {
 
 using namespace cuprum::device_image;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "not so: %s\n", what);
-  std::abort();
-}
+using cuprum::tests::require;
 
 template <typename Body>
 void allowing_damage(Body&& body) {
