@@ -27,6 +27,7 @@
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
+#include <cuprum/graph.hpp>
 #include <cuprum/host.hpp>
 #include <cuprum/ipc.hpp>
 #include <cuprum/ipc_channel.hpp>

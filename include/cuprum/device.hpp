@@ -85,6 +85,9 @@ class CUPRUM_API Device {
     return checked(Stream::from_foreign(std::forward<Foreign>(object)));
   }
 
+  /// A builder of graphs with a stream of its own: see <cuprum/graph/builder.hpp>.
+  graph::GraphBuilder create_graph_builder() const;
+
   /// An event that is yet to be recorded. Throws InvalidArgument when it is to be shared between processes:
   /// Stream::record makes those.
   Event create_event(const EventOptions& options = {}) const;

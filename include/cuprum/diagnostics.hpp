@@ -26,13 +26,18 @@ struct LiveObjects {
   std::size_t linkers = 0;
   std::size_t object_codes = 0;
   std::size_t kernels = 0;
+  std::size_t graphs = 0;  ///< definitions, those inside of others included
+  std::size_t executable_graphs = 0;
+  std::size_t graph_builders = 0;
 
   std::size_t total() const {
-    return contexts + streams + events + buffers + memory_pools + programs + linkers + object_codes + kernels;
+    return contexts + streams + events + buffers + memory_pools + programs + linkers + object_codes + kernels + graphs +
+           executable_graphs + graph_builders;
   }
   bool operator==(const LiveObjects&) const = default;
 };
 
+/// What the driver has let go of meanwhile is released first.
 CUPRUM_API LiveObjects live_objects() noexcept;
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -24,6 +24,9 @@ namespace cuprum::inline CUPRUM_ABI {
 class Context;
 class Device;
 class Stream;
+namespace graph {
+class GraphBuilder;
+}
 
 /// Something of another library that offers a CUDA stream: it has a member function cuda_stream(), or it converts to
 /// CUstream (cudaStream_t is the same type), or it has stream(), handle(), value() or get() that return one. A
@@ -105,6 +108,9 @@ class CUPRUM_API Stream {
   /// is not called. It is destroyed later, with what it owns, by a thread that waits for a stream, an event or a
   /// device, or makes a host call; so it may own buffers and streams.
   void host_call(std::function<void()> function) const;
+
+  /// A builder that captures what is queued on this stream: see <cuprum/graph/builder.hpp>.
+  graph::GraphBuilder create_graph_builder() const;
 
   bool is_nonblocking() const;
   int priority() const;

@@ -3,11 +3,11 @@
 #include <ostream>
 
 #include "core/base/context.hpp"
+#include "core/base/deferred.hpp"
 #include "core/base/device_facts.hpp"
 #include "core/base/device_uuid.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/stream/default_streams.hpp"
-#include "core/stream/host_calls.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -103,7 +103,7 @@ Context Device::create_context(const ContextOptions& options) const {
 }
 
 void Device::sync() const {
-  core::FinishedHostCalls host_calls;
+  core::DestroyDeferred deferred;
   ContextGuard guard(ContextChoice::current_of(device_id_));
   driver::call<&Api::cuCtxSynchronize>(Doing{[&] { return text("waiting for device ", device_id_); }});
 }

@@ -1,9 +1,11 @@
 #include <cuprum/diagnostics.hpp>
 
+#include "core/base/deferred.hpp"
 #include "core/code/kernel_resource.hpp"
 #include "core/code/object_code_resource.hpp"
 #include "core/compile/linker_resource.hpp"
 #include "core/compile/program_resource.hpp"
+#include "core/graph/resources.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/memory_pool.hpp"
 #include "core/stream/resources.hpp"
@@ -14,6 +16,7 @@ namespace cuprum::inline CUPRUM_ABI {
 LogHook set_log_hook(LogHook hook) { return support::set_log_sink(std::move(hook)); }
 
 LiveObjects live_objects() noexcept {
+  core::destroy_deferred();
   return {
       .contexts = detail::ContextResource::alive(),
       .streams = detail::StreamResource::alive(),
@@ -24,6 +27,9 @@ LiveObjects live_objects() noexcept {
       .linkers = detail::LinkerResource::alive(),
       .object_codes = detail::ObjectCodeResource::alive(),
       .kernels = detail::KernelResource::alive(),
+      .graphs = detail::GraphResource::alive(),
+      .executable_graphs = detail::GraphExecResource::alive(),
+      .graph_builders = detail::GraphBuilderResource::alive(),
   };
 }
 

@@ -1,6 +1,7 @@
 // From the driver's codes to exceptions and messages.
 #include <cuprum/driver.hpp>
 
+#include "driver/capture_failures.hpp"
 #include "driver/error_log.hpp"
 #include "driver/release.hpp"
 #include "driver_abi/entry_points.hpp"
@@ -39,6 +40,7 @@ EntryPointInfo entry_point_info(std::size_t index) {
 
 void detail::raise(CUresult code, std::size_t entry_point, const std::string& doing) {
   DriverError::Details details = details_of(code, entry_point, doing);
+  if (is_capture_error(code)) note_capture_failure(DriverError(details).what());
   if (code == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemory(std::move(details));
   if (code == CUDA_ERROR_NOT_SUPPORTED) throw NotSupported(DriverError(std::move(details)).what());
   throw DriverError(std::move(details));

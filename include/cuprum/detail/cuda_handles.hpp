@@ -8,6 +8,9 @@
 struct CUctx_st;
 struct CUevent_st;
 struct CUfunc_st;
+struct CUgraphExec_st;
+struct CUgraphNode_st;
+struct CUgraph_st;
 struct CUkern_st;
 struct CUlib_st;
 struct CUmemPoolHandle_st;

@@ -2,8 +2,8 @@
 #include <cuprum/event.hpp>
 #include <ostream>
 
+#include "core/base/deferred.hpp"
 #include "core/base/release_in.hpp"
-#include "core/stream/host_calls.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -66,7 +66,7 @@ Event Event::from_handle(CUevent_st* handle) {
 
 void Event::sync() const {
   const EventResource& event = *Access::resource(*this);
-  core::FinishedHostCalls host_calls;
+  core::DestroyDeferred deferred;
   ContextGuard guard(event.context);
   driver::call<&Api::cuEventSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, event.handle);
 }

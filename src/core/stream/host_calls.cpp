@@ -1,8 +1,8 @@
 #include "core/stream/host_calls.hpp"
 
-#include <atomic>
 #include <memory>
 
+#include "core/base/deferred.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -13,15 +13,20 @@ using driver::Api;
 using driver::Doing;
 using support::text;
 
-struct HostCall {
+struct HostCall : Deferred {
+  explicit HostCall(std::function<void()> the_function) : function(std::move(the_function)) {}
   std::function<void()> function;
-  HostCall* next = nullptr;
 };
 
-// A stack, because it takes one word and no lock.
-std::atomic<HostCall*> finished{nullptr};
+void CUDA_CB on_reached(CUstream, CUresult state, void* argument) {
+  auto* call = static_cast<HostCall*>(argument);
+  if (state == CUDA_SUCCESS) run_host_function(call->function);
+  defer(call);
+}
 
-void run(const std::function<void()>& function) noexcept {
+}  // namespace
+
+void run_host_function(const std::function<void()>& function) noexcept {
   try {
     function();
   } catch (const std::exception& error) {
@@ -31,32 +36,14 @@ void run(const std::function<void()>& function) noexcept {
   }
 }
 
-void CUDA_CB on_reached(CUstream, CUresult state, void* argument) {
-  auto* call = static_cast<HostCall*>(argument);
-  if (state == CUDA_SUCCESS) run(call->function);
-  call->next = finished.load(std::memory_order_relaxed);
-  while (!finished.compare_exchange_weak(call->next, call, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-}
-
-}  // namespace
-
 // Not cuLaunchHostFunc: after an error that one forgets its function without a word, and what it owns would never be
 // released.
 void queue_host_call(CUstream stream, std::function<void()> function, const std::function<std::string()>& describe) {
-  destroy_finished_host_calls();
-  auto call = std::make_unique<HostCall>(HostCall{std::move(function)});
+  destroy_deferred();
+  auto call = std::make_unique<HostCall>(std::move(function));
   driver::call<&Api::cuStreamAddCallback>(Doing{describe}, stream, static_cast<CUstreamCallback>(on_reached),
                                           static_cast<void*>(call.get()), 0u);
   static_cast<void>(call.release());  // on_reached has it now
-}
-
-void destroy_finished_host_calls() noexcept {
-  if (!finished.load(std::memory_order_relaxed)) return;
-  HostCall* call = finished.exchange(nullptr, std::memory_order_acquire);
-  while (call) {
-    std::unique_ptr<HostCall> done(std::exchange(call, call->next));
-  }
 }
 
 }  // namespace cuprum::core

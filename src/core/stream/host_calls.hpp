@@ -6,20 +6,10 @@
 
 namespace cuprum::core {
 
-/// Queues a call of `function`. The stream's context must be current.
+/// Queues a call of `function`, which is destroyed later: see deferred.hpp. The stream's context must be current.
 void queue_host_call(CUstream stream, std::function<void()> function, const std::function<std::string()>& describe);
 
-/// Destroys the functions that have been called. The threads on which streams call them may not use CUDA, and what a
-/// function owns may have to be released with it, so that is left to the threads that wait for streams. Costs a load
-/// when there are none.
-void destroy_finished_host_calls() noexcept;
-
-/// Does that at the end of a scope, however it ends.
-struct FinishedHostCalls {
-  FinishedHostCalls() = default;
-  FinishedHostCalls(const FinishedHostCalls&) = delete;
-  FinishedHostCalls& operator=(const FinishedHostCalls&) = delete;
-  ~FinishedHostCalls() { destroy_finished_host_calls(); }
-};
+/// Calls it; what it throws goes to the log.
+void run_host_function(const std::function<void()>& function) noexcept;
 
 }  // namespace cuprum::core

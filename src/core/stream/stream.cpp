@@ -2,6 +2,7 @@
 #include <cuprum/stream.hpp>
 #include <ostream>
 
+#include "core/base/deferred.hpp"
 #include "core/base/release_in.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/host_calls.hpp"
@@ -111,7 +112,7 @@ Stream default_stream() { return core::default_stream(core::usual_default_stream
 
 void Stream::sync() const {
   const StreamResource& stream = *Access::resource(*this);
-  core::FinishedHostCalls host_calls;
+  core::DestroyDeferred deferred;
   ContextGuard guard(stream.context());
   driver::call<&Api::cuStreamSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, stream.handle);
 }

@@ -1,0 +1,197 @@
+// Graphs that are ready to run.
+//
+//   Graph graph = definition.instantiate();
+//   graph.launch(stream);
+//   graph[scale_node].update(config, scale, other_data, 2.0f, n);    // for later launches
+//   graph.launch(stream);
+#pragma once
+
+#include <cstddef>
+#include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/detail/export.hpp>
+#include <cuprum/graph/definition.hpp>
+#include <cuprum/graph/nodes.hpp>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cuprum::inline CUPRUM_ABI::detail {
+struct GraphExecSlot;
+}
+
+namespace cuprum::inline CUPRUM_ABI::graph {
+
+class GraphBuilder;
+
+/// A node of a graph that is ready to run. Made by Graph::operator[] of the node that it was instantiated from. What is
+/// changed holds for later launches; the definition's node is not changed. Functions throw InvalidArgument when the
+/// graph was closed or the definition's node destroyed, DriverError when the driver refuses. Drivers let the context
+/// and the kinds of memory of a node stay what they are.
+class CUPRUM_API ExecutableGraphNode {
+ public:
+  const GraphNode& node() const { return node_; }
+
+ protected:
+  friend class Graph;
+  ExecutableGraphNode(std::shared_ptr<cuprum::detail::GraphExecSlot> graph, const GraphNode& node)
+      : graph_(std::move(graph)), node_(node) {}
+  bool enabled() const;
+  void set_enabled(bool enabled) const;
+
+  std::shared_ptr<cuprum::detail::GraphExecSlot> graph_;
+  GraphNode node_;
+};
+
+class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
+ public:
+  template <typename... Arguments>
+  void update(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
+    cuprum::detail::use_arguments(
+        [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
+  }
+  /// A node that is disabled does nothing, but others still wait for it, and it for others.
+  void enable() const { set_enabled(true); }
+  void disable() const { set_enabled(false); }
+  bool is_enabled() const { return enabled(); }
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+  void replace(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
+               std::vector<Buffer> buffers) const;
+};
+
+class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
+ public:
+  template <cuprum::detail::Pattern T>
+  void update(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
+              std::size_t pitch = 0) const {
+    replace(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
+  }
+  void enable() const { set_enabled(true); }
+  void disable() const { set_enabled(false); }
+  bool is_enabled() const { return enabled(); }
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+  void replace(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width, std::size_t height,
+               std::size_t pitch) const;
+};
+
+class CUPRUM_API ExecutableMemcpyNode : public ExecutableGraphNode {
+ public:
+  void update(const Operand& dst, const Operand& src, std::size_t size) const;
+  void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
+  void enable() const { set_enabled(true); }
+  void disable() const { set_enabled(false); }
+  bool is_enabled() const { return enabled(); }
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+};
+
+class CUPRUM_API ExecutableChildGraphNode : public ExecutableGraphNode {
+ public:
+  /// `child` must have the nodes and edges of the one that it replaces.
+  void update(const GraphDefinition& child) const;
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+};
+
+class CUPRUM_API ExecutableEventRecordNode : public ExecutableGraphNode {
+ public:
+  void update(const Event& event) const;
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+};
+
+class CUPRUM_API ExecutableEventWaitNode : public ExecutableGraphNode {
+ public:
+  void update(const Event& event) const;
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+};
+
+class CUPRUM_API ExecutableHostCallbackNode : public ExecutableGraphNode {
+ public:
+  void update(std::function<void()> function) const;
+  void update(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner = {}) const;
+
+ private:
+  friend class Graph;
+  using ExecutableGraphNode::ExecutableGraphNode;
+};
+
+/// A cheap handle: copies share one executable graph, which is released when the last copy goes or at close(). It needs
+/// neither its definition nor what its nodes were given: it keeps that itself. Releasing does not wait; what was
+/// launched still runs, and keeps what it uses. One thread at a time may use it. Made by GraphDefinition::instantiate
+/// and GraphBuilder::complete.
+class CUPRUM_API Graph {
+ public:
+  /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
+  Graph() = default;
+
+  /// Queues the whole graph on the stream as one piece of work and returns. It also waits for the graph's launch before
+  /// this one, wherever that was.
+  void launch(const Stream& stream) const;
+
+  /// Does what the first launch would otherwise do beside running it, in the order of the stream.
+  void upload(const Stream& stream) const;
+
+  /// Makes the graph do what `source` says, from the next launch on. It must have the same nodes and edges as the one
+  /// that this was made of. Throws InvalidArgument, with the reason and the node, when it hasn't; nothing changes then.
+  void update(const GraphDefinition& source) const;
+
+  /// The same with what a builder has captured; it must have ended.
+  void update(const GraphBuilder& source) const;
+
+  /// Views of nodes, by the node of the definition that the graph was made of.
+  ExecutableKernelNode operator[](const KernelNode& node) const { return {shared_, node}; }
+  ExecutableMemsetNode operator[](const MemsetNode& node) const { return {shared_, node}; }
+  ExecutableMemcpyNode operator[](const MemcpyNode& node) const { return {shared_, node}; }
+  ExecutableChildGraphNode operator[](const ChildGraphNode& node) const { return {shared_, node}; }
+  ExecutableEventRecordNode operator[](const EventRecordNode& node) const { return {shared_, node}; }
+  ExecutableEventWaitNode operator[](const EventWaitNode& node) const { return {shared_, node}; }
+  ExecutableHostCallbackNode operator[](const HostCallbackNode& node) const { return {shared_, node}; }
+
+  /// What is launched by this handle, and not by launch(), is unknown to the graph: what nodes used before they were
+  /// updated is then kept until the graph goes.
+  CUgraphExec_st* handle() const;
+
+  /// Releases the graph for all copies; later use throws InvalidArgument. Closing twice does nothing. May be called
+  /// while a launch is running.
+  void close();
+
+  /// Whether both stand for the same graph; closed ones stand for none.
+  friend CUPRUM_API bool operator==(const Graph& a, const Graph& b) noexcept;
+
+ private:
+  friend struct cuprum::detail::GraphAccess;
+  friend struct std::hash<Graph>;
+  explicit Graph(std::shared_ptr<cuprum::detail::GraphExecSlot> shared) : shared_(std::move(shared)) {}
+  const void* identity() const noexcept;
+  std::shared_ptr<cuprum::detail::GraphExecSlot> shared_;
+};
+
+/// Prints "executable graph 0x55d0c8a0".
+CUPRUM_API std::ostream& operator<<(std::ostream& out, const Graph& graph);
+
+}  // namespace cuprum::inline CUPRUM_ABI::graph
+
+template <>
+struct std::hash<cuprum::graph::Graph> {
+  std::size_t operator()(const cuprum::graph::Graph& graph) const noexcept {
+    return std::hash<const void*>()(graph.identity());
+  }
+};

@@ -1,0 +1,220 @@
+// The kinds of nodes that a graph has. What a node says of itself is asked of the driver each time. update() replaces
+// what it does, for all copies of the handle and for what is made of the graph from then on, not for graphs that are
+// executable already; when it throws, the node is as before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuprum/graph/node.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cuprum::inline CUPRUM_ABI::graph {
+
+/// Does nothing; nodes wait for it, and it for others.
+class CUPRUM_API EmptyNode : public GraphNode {
+ public:
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Launches a kernel.
+class CUPRUM_API KernelNode : public GraphNode {
+ public:
+  Dim3 grid() const;
+  Dim3 block() const;
+  std::size_t shmem_size() const;
+  /// Throws NotSupported for a node that somebody else made of a CUfunction: the driver doesn't say which kernel that
+  /// is.
+  Kernel kernel() const;
+  LaunchConfig config() const;
+
+  /// Another shape, with the same kernel and arguments.
+  void update(const LaunchConfig& config) const;
+  /// Other arguments, with the same kernel and shape.
+  template <typename... Arguments>
+  void update_arguments(const Arguments&... arguments) const {
+    cuprum::detail::use_arguments([this](const auto& list, auto buffers) { replace(list, std::move(buffers)); },
+                                  arguments...);
+  }
+  /// All of it.
+  template <typename... Arguments>
+  void update(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
+    cuprum::detail::use_arguments(
+        [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
+  }
+
+  static bool is_kind_of(const GraphNode& node);
+
+ private:
+  void replace(const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const;
+  void replace(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
+               std::vector<Buffer> buffers) const;
+};
+
+/// Allocates memory.
+class CUPRUM_API AllocNode : public GraphNode {
+ public:
+  DevicePointer dptr() const;
+  std::size_t bytesize() const;
+  /// The device that the memory is on; 0 for host memory.
+  int device_id() const;
+  GraphMemoryType memory_type() const;
+  /// The other devices that may use it.
+  std::vector<Device> peer_access() const;
+
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Frees memory that an allocation node made.
+class CUPRUM_API FreeNode : public GraphNode {
+ public:
+  DevicePointer dptr() const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Sets memory.
+class CUPRUM_API MemsetNode : public GraphNode {
+ public:
+  DevicePointer dptr() const;
+  std::uint32_t value() const;
+  unsigned element_size() const;
+  std::size_t width() const;  ///< elements of a row
+  std::size_t height() const;
+  std::size_t pitch() const;
+
+  /// See NodePlace::memset.
+  template <cuprum::detail::Pattern T>
+  void update(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
+              std::size_t pitch = 0) const {
+    replace(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
+  }
+  /// Another value for the same memory; it may have another size when the bytes of a row are a multiple of it.
+  template <cuprum::detail::Pattern T>
+  void update_value(std::type_identity_t<T> value) const {
+    replace(cuprum::detail::FillPattern::of(value));
+  }
+  /// The same value for other memory of the same shape.
+  void update(const Operand& dst) const;
+
+  static bool is_kind_of(const GraphNode& node);
+
+ private:
+  void replace(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width, std::size_t height,
+               std::size_t pitch) const;
+  void replace(cuprum::detail::FillPattern pattern) const;
+};
+
+/// Copies memory.
+class CUPRUM_API MemcpyNode : public GraphNode {
+ public:
+  DevicePointer dst() const;
+  DevicePointer src() const;
+  /// Bytes that are copied.
+  std::size_t size() const;
+  CopyExtent extent() const;
+
+  void update(const Operand& dst, const Operand& src, std::size_t size) const;
+  void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
+  /// The same copy with other memory on one side.
+  void update_dst(const Operand& dst) const;
+  void update_src(const Operand& src) const;
+
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Runs a graph of its own.
+class CUPRUM_API ChildGraphNode : public GraphNode {
+ public:
+  /// A view of the graph in the node: what is done with it is done with the node.
+  GraphDefinition child_graph() const;
+
+  /// Puts a copy of another graph in place of it. Views of the one before are not valid any more. Throws
+  /// InvalidArgument for a graph that this node is part of.
+  void update(const GraphDefinition& child) const;
+
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Records an event.
+class CUPRUM_API EventRecordNode : public GraphNode {
+ public:
+  Event event() const;
+  void update(const Event& event) const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Waits for an event.
+class CUPRUM_API EventWaitNode : public GraphNode {
+ public:
+  Event event() const;
+  void update(const Event& event) const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Calls a function of the host.
+class CUPRUM_API HostCallbackNode : public GraphNode {
+ public:
+  /// Empty for one that was given as a C function.
+  std::function<void()> callback() const;
+  void update(std::function<void()> function) const;
+  void update(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner = {}) const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+/// Decides by a condition what runs. Drivers don't tell about conditional nodes: of one that somebody else added, and
+/// not this library, nothing is known.
+class CUPRUM_API ConditionalNode : public GraphNode {
+ public:
+  std::optional<GraphCondition> condition() const;
+  std::optional<GraphConditionalType> cond_type() const;
+  /// Views of the graphs that it chooses from.
+  std::vector<GraphDefinition> branches() const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+class CUPRUM_API IfNode : public ConditionalNode {
+ public:
+  GraphDefinition then() const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+class CUPRUM_API IfElseNode : public ConditionalNode {
+ public:
+  GraphDefinition then() const;
+  GraphDefinition else_() const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+class CUPRUM_API WhileNode : public ConditionalNode {
+ public:
+  GraphDefinition body() const;
+  static bool is_kind_of(const GraphNode& node);
+};
+
+class CUPRUM_API SwitchNode : public ConditionalNode {
+ public:
+  static bool is_kind_of(const GraphNode& node);
+};
+
+template <typename... Arguments>
+KernelNode NodePlace::launch(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
+  return cuprum::detail::use_arguments(
+      [&](const auto& list, auto buffers) { return add_kernel(config, kernel, list, std::move(buffers)); },
+      arguments...);
+}
+
+template <std::derived_from<GraphNode>... Nodes>
+EmptyNode NodePlace::join(const Nodes&... nodes) const {
+  return join(std::vector<GraphNode>{nodes...});
+}
+
+template <cuprum::detail::Pattern T>
+MemsetNode NodePlace::memset(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height,
+                             std::size_t pitch) const {
+  return add_memset(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI::graph

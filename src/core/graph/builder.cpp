@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <cuprum/context.hpp>
+#include <cuprum/device.hpp>
+#include <cuprum/graph/builder.hpp>
+#include <ostream>
+
+#include "core/base/deferred.hpp"
+#include "core/graph/add_nodes.hpp"
+#include "core/graph/capture.hpp"
+#include "core/graph/executable.hpp"
+#include "core/graph/node_params.hpp"
+#include "core/graph/resources.hpp"
+#include "driver/capture_failures.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::inline CUPRUM_ABI {
+
+using detail::GraphAccess;
+using detail::GraphBuilderResource;
+
+GraphBuilderResource& detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
+  if (!builder.shared_) throw InvalidArgument("this graph builder is empty: assign one to it first");
+  if (builder.shared_->resource) return *builder.shared_->resource;
+  throw InvalidArgument("this graph builder is closed: close() was called on it or on a copy, or it was joined");
+}
+
+graph::GraphBuilder Stream::create_graph_builder() const {
+  (void)handle();  // refuses a closed stream
+  return GraphAccess::builder(std::make_unique<GraphBuilderResource>(*this, GraphBuilderResource::Kind::primary,
+                                                                     GraphBuilderResource::State::not_started));
+}
+
+graph::GraphBuilder Device::create_graph_builder() const { return create_stream().create_graph_builder(); }
+
+}  // namespace cuprum::inline CUPRUM_ABI
+
+namespace cuprum::core {
+namespace {
+
+// The node that it is for is not known: the graph keeps it until it goes.
+void keep_in_graph(const graph::GraphBuilder& builder, Owners owners) {
+  const detail::GraphBuilderResource& resource = detail::GraphAccess::builder(builder);
+  if (!resource.graph)
+    throw InvalidArgument(support::text("keeping something for ", builder, ": begin_building() comes first"));
+  PendingAttachment attachment(resource.graph->handle, std::move(owners));
+  attachment.commit();
+}
+
+}  // namespace
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI::graph {
+
+using core::NodeRequest;
+using cuprum::detail::GraphAccess;
+using cuprum::detail::GraphBuilderResource;
+using cuprum::detail::GraphResource;
+using cuprum::detail::NodeRecord;
+using support::text;
+using Kind = GraphBuilderResource::Kind;
+using State = GraphBuilderResource::State;
+
+namespace {
+
+/// A builder for each body of a conditional node, which is added.
+std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCondition& condition,
+                                     GraphConditionalType type, unsigned count) {
+  GraphBuilderResource& resource = GraphAccess::builder(builder);
+  const Context context = resource.stream.context();
+  std::vector<Stream> streams;  // first: nothing may fail once the node is there
+  for (unsigned i = 0; i < count; ++i) streams.push_back(context.create_stream());
+  NodeRequest request = core::conditional_request(core::context_of(context.handle()), condition, type, count);
+  const std::shared_ptr<NodeRecord> node = core::add_captured_node(resource, "adding a conditional node", request);
+  std::vector<GraphBuilder> bodies;
+  for (unsigned i = 0; i < count; ++i) {
+    GraphResource& body = resource.graph->inner(node->known.conditional->bodies[i], node->handle);
+    bodies.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
+        streams[i], Kind::body, State::not_started, std::shared_ptr<GraphResource>(resource.graph, &body))));
+  }
+  return bodies;
+}
+
+[[noreturn]] void refuse_broken(const GraphBuilderResource& builder) {
+  const driver::CaptureFailure last = driver::last_capture_failure();
+  throw InvalidArgument(text("the capture of ", builder.stream, " is broken",
+                             last.count == builder.failures_before_begin ? std::string() : text(" (", last.text, ")"),
+                             ": end_building() ends it"));
+}
+
+}  // namespace
+
+const Stream& GraphBuilder::stream() const { return GraphAccess::builder(*this).stream; }
+
+GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (builder.state == State::capturing) throw InvalidArgument(text("begin_building: ", *this, " is building already"));
+  if (builder.state == State::ended)
+    throw InvalidArgument(text("begin_building: ", *this, " has ended building; make another builder"));
+  core::begin_capture(builder, mode);
+  return *this;
+}
+
+GraphBuilder GraphBuilder::end_building() const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (builder.kind == Kind::forked)
+    throw InvalidArgument(text("end_building: ", *this, " is from split(); join() it to the others"));
+  if (builder.state != State::capturing)
+    throw InvalidArgument(text("end_building: ", *this, " is not building; begin_building() comes first"));
+  core::end_capture(builder);
+  return *this;
+}
+
+bool GraphBuilder::is_building() const {
+  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const CUstreamCaptureStatus status = core::capture_point(builder.stream).status;
+  if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) refuse_broken(builder);
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+bool GraphBuilder::is_join_required() const { return GraphAccess::builder(*this).kind == Kind::forked; }
+
+GraphDefinition GraphBuilder::graph_definition() const {
+  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (builder.kind == Kind::forked)
+    throw InvalidArgument("graph_definition of a builder from split(): the graph is that of the one that was split");
+  if (builder.state == State::capturing)
+    throw InvalidArgument("graph_definition while the graph is being built: end_building() comes first");
+  if (builder.kind == Kind::primary && builder.state == State::not_started)
+    throw InvalidArgument("graph_definition before begin_building(): there is no graph yet");
+  return GraphAccess::definition(builder.graph);
+}
+
+Graph GraphBuilder::complete(const GraphCompleteOptions& options) const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (builder.state != State::ended)
+    throw InvalidArgument(text("complete: ", *this, " has not finished building; end_building() comes first"));
+  return core::instantiate(*builder.graph, options);
+}
+
+void GraphBuilder::debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options) const {
+  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (builder.state != State::ended)
+    throw InvalidArgument(text("debug_dot_print: ", *this, " has not finished building; end_building() comes first"));
+  GraphAccess::definition(builder.graph).debug_dot_print(path, options);
+}
+
+std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
+  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  if (count < 2) throw InvalidArgument(text("split into ", count, ": it takes at least 2"));
+  if (builder.state != State::capturing)
+    throw InvalidArgument(text("split: ", *this, " is not building; begin_building() comes first"));
+  const Context context = builder.stream.context();
+  std::vector<GraphBuilder> builders{*this};
+  for (std::size_t i = 1; i < count; ++i) {
+    builders.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
+        context.create_stream(), Kind::forked, State::capturing, builder.graph)));
+  }
+  const Event here = builder.stream.record();
+  for (std::size_t i = 1; i < count; ++i) {
+    GraphBuilderResource& forked = GraphAccess::builder(builders[i]);
+    forked.stream.wait(here);
+    forked.failures_before_begin = builder.failures_before_begin;
+  }
+  return builders;
+}
+
+GraphBuilder GraphBuilder::join(const std::vector<GraphBuilder>& builders) {
+  if (builders.size() < 2) throw InvalidArgument(text("join of ", builders.size(), ": it takes at least 2 builders"));
+  for (const GraphBuilder& builder : builders) {
+    if (GraphAccess::builder(builder).state != State::capturing)
+      throw InvalidArgument(text("join: ", builder, " is not building"));
+    if (std::count(builders.begin(), builders.end(), builder) > 1)
+      throw InvalidArgument(text("join: ", builder, " is there twice"));
+  }
+  const auto unsplit = std::find_if(builders.begin(), builders.end(),
+                                    [](const GraphBuilder& builder) { return !builder.is_join_required(); });
+  GraphBuilder root = unsplit == builders.end() ? builders.front() : *unsplit;
+  for (GraphBuilder builder : builders) {
+    if (builder == root) continue;
+    root.stream().wait(builder.stream());
+    builder.close();
+  }
+  return root;
+}
+
+GraphCondition GraphBuilder::create_condition(std::optional<unsigned> default_value) const {
+  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const core::CapturePoint point = core::capture_point(builder.stream);
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    throw InvalidArgument(text("create_condition: ", *this, " is not building; begin_building() comes first"));
+  const Context context = builder.stream.context();
+  return core::create_condition(core::context_of(context.handle()), point.graph, default_value);
+}
+
+GraphBuilder GraphBuilder::if_then(const GraphCondition& condition) const {
+  return add_bodies(*this, condition, GraphConditionalType::if_, 1)[0];
+}
+
+std::pair<GraphBuilder, GraphBuilder> GraphBuilder::if_else(const GraphCondition& condition) const {
+  const std::vector<GraphBuilder> bodies = add_bodies(*this, condition, GraphConditionalType::if_, 2);
+  return {bodies[0], bodies[1]};
+}
+
+std::vector<GraphBuilder> GraphBuilder::switch_(const GraphCondition& condition, unsigned count) const {
+  if (count == 0) throw InvalidArgument("a switch node of 0 branches: it needs at least one");
+  return add_bodies(*this, condition, GraphConditionalType::switch_, count);
+}
+
+GraphBuilder GraphBuilder::while_loop(const GraphCondition& condition) const {
+  return add_bodies(*this, condition, GraphConditionalType::while_, 1)[0];
+}
+
+void GraphBuilder::embed(const GraphBuilder& child) const {
+  if (GraphAccess::builder(child).state != State::ended)
+    throw InvalidArgument(text("embed: ", child, " has not finished building; end_building() comes first"));
+  embed(child.graph_definition());
+}
+
+void GraphBuilder::embed(const GraphDefinition& child) const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const GraphResource& original = GraphAccess::graph(child);
+  NodeRequest request = core::child_request(original.handle);
+  const std::shared_ptr<NodeRecord> node = core::add_captured_node(builder, "embedding a graph", request);
+  core::copy_records(core::child_of(*builder.graph, node->handle), original);
+}
+
+void GraphBuilder::callback(std::function<void()> function) const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  NodeRequest request = core::callback_request(std::move(function));
+  core::add_captured_node(builder, "adding a callback", request);
+}
+
+void GraphBuilder::callback(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner) const {
+  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  NodeRequest request = core::callback_request(function, user_data, std::move(owner));
+  core::add_captured_node(builder, "adding a callback", request);
+}
+
+void GraphBuilder::keep(std::shared_ptr<const void> owner) const { core::keep_in_graph(*this, {std::move(owner)}); }
+
+void GraphBuilder::close() {
+  if (shared_) shared_->resource.reset();
+  core::destroy_deferred();
+}
+
+void Graph::update(const GraphBuilder& source) const {
+  if (GraphAccess::builder(source).state != State::ended)
+    throw InvalidArgument(text("updating ", *this, ": ", source, " has not finished building"));
+  update(source.graph_definition());
+}
+
+std::ostream& operator<<(std::ostream& out, const GraphBuilder& builder) {
+  if (!GraphAccess::is_open(builder)) return out << "a closed graph builder";
+  return out << "graph builder on " << builder.stream();
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI::graph
+
+namespace cuprum::inline CUPRUM_ABI::detail {
+
+void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const std::vector<Buffer>& buffers) {
+  if (GraphAccess::builder(builder).state != GraphBuilderResource::State::capturing) return;  // a plain launch
+  core::Owners owners{core::keeper(kernel)};
+  for (const Buffer& buffer : buffers) owners.push_back(core::keeper(buffer));
+  core::keep_in_graph(builder, std::move(owners));
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI::detail

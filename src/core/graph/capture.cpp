@@ -1,0 +1,142 @@
+#include "core/graph/capture.hpp"
+
+#include "core/base/deferred.hpp"
+#include "core/graph/add_nodes.hpp"
+#include "driver/capture_failures.hpp"
+#include "driver/release.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::core {
+
+using detail::GraphBuilderResource;
+using detail::GraphResource;
+using detail::NodeRecord;
+using driver::Api;
+using driver::Doing;
+using graph::CaptureMode;
+using support::text;
+using Kind = GraphBuilderResource::Kind;
+using State = GraphBuilderResource::State;
+
+namespace {
+
+CUstreamCaptureMode native_mode(CaptureMode mode) {
+  switch (mode) {
+    case CaptureMode::global: return CU_STREAM_CAPTURE_MODE_GLOBAL;
+    case CaptureMode::thread_local_: return CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    case CaptureMode::relaxed: break;
+  }
+  return CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+// The driver destroys the graph of a capture that ends in an error.
+void forget_captured(GraphBuilderResource& builder) noexcept {
+  if (builder.kind == Kind::primary && builder.graph) {
+    builder.graph->invalidate();
+    builder.graph.reset();
+  }
+  builder.state = State::not_started;
+  destroy_deferred();
+}
+
+// A capture whose result nobody wants.
+void abandon_capture(GraphBuilderResource& builder) noexcept {
+  CUgraph graph = nullptr;
+  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(builder.stream.handle(), &graph);
+  if (ended && builder.kind == Kind::primary && graph) driver::release<&Api::cuGraphDestroy>(graph);
+  if (!ended && !driver::is_capture_error(ended.code)) ended.log();
+  forget_captured(builder);
+}
+
+std::string what_broke_it(const GraphBuilderResource& builder, CUresult code) {
+  if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+    return "; a stream takes part in it that was not joined: join() what split() made, or make the stream wait for it";
+  const driver::CaptureFailure last = driver::last_capture_failure();
+  if (last.count == builder.failures_before_begin) return "; no call of this library broke it, so other code did";
+  return text("; what broke it: ", last.text);
+}
+
+}  // namespace
+
+CapturePoint capture_point(const Stream& stream) {
+  CapturePoint point;
+  cuuint64_t id = 0;
+  const CUgraphNode* nodes = nullptr;
+  const CUgraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  driver::call<&Api::cuStreamGetCaptureInfo>(Doing{[&] { return text("asking what ", stream, " captures"); }},
+                                             stream.handle(), &point.status, &id, &point.graph, &nodes, &edges, &count);
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return point;
+  point.after.assign(nodes, nodes + count);
+  if (edges) point.edges.assign(edges, edges + count);
+  return point;
+}
+
+void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
+  const driver::CaptureFailure before = driver::last_capture_failure();
+  const Doing doing{[&] { return text("beginning to capture ", builder.stream); }};
+  if (builder.kind == Kind::body) {
+    driver::call<&Api::cuStreamBeginCaptureToGraph>(
+        doing, builder.stream.handle(), builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
+        static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{0}, native_mode(mode));
+  } else {
+    builder.graph = std::make_shared<GraphResource>(nullptr, GraphResource::Ownership::foreign);
+    driver::call<&Api::cuStreamBeginCapture>(doing, builder.stream.handle(), native_mode(mode));
+  }
+  builder.failures_before_begin = before.count;
+  builder.state = State::capturing;
+  if (builder.kind == Kind::body) return;
+  try {
+    builder.graph->handle = capture_point(builder.stream).graph;
+  } catch (...) {
+    abandon_capture(builder);
+    throw;
+  }
+}
+
+void end_capture(GraphBuilderResource& builder) {
+  CUgraph graph = nullptr;
+  const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(builder.stream.handle(), &graph);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || !driver::is_capture_error(result)) {
+    if (result == CUDA_SUCCESS) {
+      builder.state = State::ended;
+      if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
+      return;
+    }
+    driver::detail::raise(result, driver::detail::index_of_cuStreamEndCapture,
+                          text("ending the capture of ", builder.stream));
+  }
+  const std::string reason = what_broke_it(builder, result);
+  forget_captured(builder);
+  driver::detail::raise(result, driver::detail::index_of_cuStreamEndCapture,
+                        text("ending the capture of ", builder.stream, reason));
+}
+
+std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, const char* doing, NodeRequest& request) {
+  const CapturePoint point = capture_point(builder.stream);
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    throw InvalidArgument(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
+  std::shared_ptr<NodeRecord> node = add_node(*builder.graph, point.after, request, point.edges);
+  try {
+    driver::call<&Api::cuStreamUpdateCaptureDependencies>(Doing{[&] { return text(doing, " on ", builder.stream); }},
+                                                          builder.stream.handle(), &node->handle,
+                                                          static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{1},
+                                                          static_cast<unsigned>(CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  } catch (...) {
+    driver::release<&Api::cuGraphDestroyNode>(node->handle);
+    detach(builder.graph->handle, node->attachment);
+    builder.graph->forget(node->handle);
+    throw;
+  }
+  return node;
+}
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI::detail {
+
+GraphBuilderResource::~GraphBuilderResource() {
+  if (state == State::capturing && kind != Kind::forked) core::abandon_capture(*this);
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -1,0 +1,171 @@
+// What the handles of graphs hold.
+//
+// A graph of the driver's has graphs inside of it: those in child graph nodes and in conditional nodes, which go with
+// their nodes. Handles to any of them keep the outermost one, because that is what is destroyed in the end.
+#pragma once
+
+#include <cuprum/driver.hpp>
+#include <cuprum/graph.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/context.hpp"
+#include "core/graph/attachment.hpp"
+#include "core/graph/host_function.hpp"
+#include "core/stream/resources.hpp"
+#include "support/counted.hpp"
+
+namespace cuprum::core {
+
+/// What the driver does not tell of a conditional node.
+struct KnownConditional {
+  graph::GraphCondition condition;
+  graph::GraphConditionalType type;
+  std::vector<CUgraph> bodies;
+};
+
+/// What a node was given, as far as the driver doesn't tell it or tells only a raw handle.
+struct KnownOperands {
+  Kernel kernel = {};
+  Event event = {};
+  std::shared_ptr<const HostFunction> callback = {};
+  std::optional<KnownConditional> conditional = {};
+};
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI::detail {
+
+/// One for each node that a handle was made for; all handles share it.
+struct NodeRecord {
+  CUgraphNode handle;                     ///< null when the node is destroyed
+  core::GraphAttachment attachment = {};  ///< what the graph keeps for this node
+  core::KnownOperands known = {};
+};
+
+/// A graph of the driver's, or one inside of it.
+struct GraphResource : support::Counted<GraphResource> {
+  enum class Ownership { ours, foreign, inner };
+
+  GraphResource(CUgraph the_handle, Ownership the_ownership, std::shared_ptr<const void> the_owner = {});
+  GraphResource(const GraphResource&) = delete;
+  GraphResource& operator=(const GraphResource&) = delete;
+  ~GraphResource();
+
+  /// The record of a node that the driver knows.
+  std::shared_ptr<NodeRecord> record(CUgraphNode node);
+
+  /// A graph in one of the nodes.
+  GraphResource& inner(CUgraph the_handle, CUgraphNode in_node);
+
+  /// The driver has destroyed the node, with the graphs in it.
+  void forget(CUgraphNode node) noexcept;
+  /// The graphs in the node, which stays.
+  void forget_inner(CUgraphNode node) noexcept;
+  /// The driver has destroyed the whole graph.
+  void invalidate() noexcept;
+
+  CUgraph handle;  ///< null when it has gone with a node that it was in
+  Ownership ownership;
+  const std::shared_ptr<const void> owner;  ///< of a foreign graph
+  std::unordered_map<CUgraphNode, std::shared_ptr<NodeRecord>> records;
+
+  struct Inner {
+    CUgraphNode in_node;
+    std::unique_ptr<GraphResource> graph;
+  };
+  std::vector<Inner> inner_graphs;
+  /// Inner graphs that are gone; handles may still point to them.
+  std::vector<std::unique_ptr<GraphResource>> gone;
+};
+
+/// An executable graph.
+struct GraphExecResource : support::Counted<GraphExecResource> {
+  GraphExecResource(const core::ContextRecord& the_context, CUgraphExec the_handle,
+                    std::shared_ptr<core::UpdatedOperands> the_updated) noexcept
+      : context(the_context), handle(the_handle), updated(std::move(the_updated)) {}
+  GraphExecResource(const GraphExecResource&) = delete;
+  GraphExecResource& operator=(const GraphExecResource&) = delete;
+  ~GraphExecResource();
+
+  const core::ContextRecord& context;
+  const CUgraphExec handle;
+  std::shared_ptr<core::UpdatedOperands> updated;
+};
+
+/// What all copies of a Graph share: nothing when it was closed.
+struct GraphExecSlot {
+  std::unique_ptr<GraphExecResource> resource;
+};
+
+/// A graph in the making by capture.
+struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
+  enum class Kind {
+    primary,  ///< has begun the capture, and gets the graph
+    forked,   ///< takes part in it, and must be joined
+    body      ///< captures into a graph that is there already
+  };
+  enum class State { not_started, capturing, ended };
+
+  GraphBuilderResource(Stream the_stream, Kind the_kind, State the_state, std::shared_ptr<GraphResource> the_graph = {})
+      : stream(std::move(the_stream)), kind(the_kind), state(the_state), graph(std::move(the_graph)) {}
+  GraphBuilderResource(const GraphBuilderResource&) = delete;
+  GraphBuilderResource& operator=(const GraphBuilderResource&) = delete;
+  /// Ends the capture.
+  ~GraphBuilderResource();
+
+  Stream stream;
+  const Kind kind;
+  State state;
+  std::shared_ptr<GraphResource> graph;          ///< that is captured into; the driver's own until the capture ends
+  unsigned long long failures_before_begin = 0;  ///< see driver/capture_failures.hpp
+};
+
+/// What all copies of a GraphBuilder share: nothing when it was closed.
+struct GraphBuilderSlot {
+  std::unique_ptr<GraphBuilderResource> resource;
+};
+
+/// The library's own way into the classes of graphs.
+struct GraphAccess {
+  /// Throws InvalidArgument when the graph is gone.
+  static GraphResource& graph(const graph::NodePlace& place);
+  static const std::shared_ptr<GraphResource>& shared_graph(const graph::NodePlace& place) { return place.graph_; }
+  /// Throws InvalidArgument when the node was destroyed or the handle is empty.
+  static NodeRecord& node(const graph::GraphNode& node);
+  static const std::shared_ptr<NodeRecord>& record(const graph::NodePlace& place) { return place.node_; }
+
+  static graph::GraphDefinition definition(std::shared_ptr<GraphResource> graph) {
+    return graph::GraphDefinition(std::move(graph));
+  }
+  /// A graph inside of another, of whose handle `outer` is one.
+  static graph::GraphDefinition definition(const std::shared_ptr<GraphResource>& outer, GraphResource& inner) {
+    return graph::GraphDefinition(std::shared_ptr<GraphResource>(outer, &inner));
+  }
+  static graph::GraphNode make(std::shared_ptr<GraphResource> graph, std::shared_ptr<NodeRecord> node) {
+    return graph::GraphNode(std::move(graph), std::move(node));
+  }
+  template <typename Kind>
+  static Kind make(std::shared_ptr<GraphResource> graph, std::shared_ptr<NodeRecord> node) {
+    Kind kind;
+    static_cast<graph::GraphNode&>(kind) = make(std::move(graph), std::move(node));
+    return kind;
+  }
+
+  static graph::GraphBuilder builder(std::unique_ptr<GraphBuilderResource> resource) {
+    return graph::GraphBuilder(std::make_shared<GraphBuilderSlot>(GraphBuilderSlot{std::move(resource)}));
+  }
+  /// Throws InvalidArgument when the builder is closed or empty.
+  static GraphBuilderResource& builder(const graph::GraphBuilder& builder);
+  static bool is_open(const graph::GraphBuilder& builder) noexcept {
+    return builder.shared_ && builder.shared_->resource;
+  }
+
+  static graph::Graph executable(std::shared_ptr<GraphExecSlot> slot) { return graph::Graph(std::move(slot)); }
+  static const std::shared_ptr<GraphExecSlot>& slot(const graph::Graph& graph) { return graph.shared_; }
+};
+
+}  // namespace cuprum::inline CUPRUM_ABI::detail
