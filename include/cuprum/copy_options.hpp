@@ -22,10 +22,10 @@ enum class MemcpyOverlapMode {
 /// For Buffer::copy_to, Buffer::copy_from and copy_batch. The hints say where managed or pageable memory is expected to
 /// be; for other memory they are ignored.
 struct CopyOptions {
-  MemcpySrcAccessOrder src_access_order = MemcpySrcAccessOrder::stream;
-  std::optional<Location> src_location_hint = {};
-  std::optional<Location> dst_location_hint = {};
-  MemcpyOverlapMode overlap_mode = MemcpyOverlapMode::default_mode;
+  MemcpySrcAccessOrder src_access_order = MemcpySrcAccessOrder::stream;  ///< when the source is read
+  std::optional<Location> src_location_hint = {};                        ///< of the source; none: no hint
+  std::optional<Location> dst_location_hint = {};                        ///< of the destination; none: no hint
+  MemcpyOverlapMode overlap_mode = MemcpyOverlapMode::default_mode;      ///< how much it may disturb kernels
 
   bool operator==(const CopyOptions&) const = default;
 };

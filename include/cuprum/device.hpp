@@ -23,9 +23,10 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
+/// What a device's multiprocessors can do, as two numbers: 9.0 for an H100. Later ones compare greater.
 struct ComputeCapability {
-  int major;
-  int minor;
+  int major;  ///< the generation
+  int minor;  ///< the variant of it
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
@@ -42,18 +43,24 @@ class CUPRUM_API Device {
   /// Throws InvalidArgument when there is no device of that number.
   explicit Device(int device_id);
 
+  /// By increasing number; empty when the driver shows none. Throws NotSupported when there is no driver.
   static std::vector<Device> all();
+  /// How many there are, 0 included. Throws NotSupported when there is no driver.
   static int count();
 
+  /// Its number: 0 to count() - 1.
   int device_id() const { return device_id_; }
+  /// As the driver gives it: "NVIDIA H200".
   std::string name() const;
   /// Prints as "GPU-…" of NVIDIA's tools does, without the prefix.
   Uuid uuid() const;
   /// As "0000:65:00.0".
   std::string pci_bus_id() const;
+  /// 9.0 for softgpu, unless it is configured otherwise.
   ComputeCapability compute_capability() const;
   /// The compute capability as compilers write it after "sm_": "90".
   std::string arch() const;
+  /// The attributes; see DeviceProperties.
   DeviceProperties properties() const { return DeviceProperties(device_id_); }
   /// Whether kernels of this device can be given access to the memory of `peer`; true for the device itself.
   bool can_access_peer(const Device& peer) const;
@@ -106,6 +113,8 @@ class CUPRUM_API Device {
 
   /// What allocate() draws on: a DeviceMemoryResource unless another was set. The setting is the process's.
   MemoryResource memory_resource() const;
+  /// Makes allocate() draw on `resource`, on all threads, and keeps it until another is set. Buffers that are there
+  /// already stay what they are.
   void set_memory_resource(const MemoryResource& resource) const;
 
   friend bool operator==(const Device&, const Device&) = default;
@@ -123,6 +132,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Device& device);
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By number, as devices are compared.
 template <>
 struct std::hash<cuprum::Device> {
   std::size_t operator()(const cuprum::Device& device) const noexcept { return std::hash<int>()(device.device_id()); }

@@ -15,11 +15,13 @@ namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
+/// For a pool of one's own.
 struct DeviceMemoryResourceOptions {
   bool ipc_enabled = false;  ///< the pool and its buffers can be shared with other processes
   std::size_t max_size = 0;  ///< bytes that the pool may grow to; 0: as much as there is
 };
 
+/// Memory of one device, allocated in stream order. A cheap handle as every MemoryResource is; threads may share it.
 class CUPRUM_API DeviceMemoryResource : public MemoryPool {
  public:
   /// Draws on the device's current pool: the default one, unless somebody set another with cuDeviceSetMemPool.

@@ -17,19 +17,20 @@ CUPRUM_API LogHook set_log_hook(LogHook hook);
 
 /// CUDA objects that the library has made or wrapped and not released yet.
 struct LiveObjects {
-  std::size_t contexts = 0;
-  std::size_t streams = 0;
-  std::size_t events = 0;
-  std::size_t buffers = 0;
+  std::size_t contexts = 0;      ///< created ones, and others as long as somebody holds a Context of them
+  std::size_t streams = 0;       ///< wrapped ones included; not the default streams, which are never released
+  std::size_t events = 0;        ///< wrapped and imported ones included
+  std::size_t buffers = 0;       ///< wrapped ones and parts (Buffer::slice) included
   std::size_t memory_pools = 0;  ///< that were made for a memory resource; the driver's default pools are not counted
-  std::size_t programs = 0;
-  std::size_t linkers = 0;
-  std::size_t object_codes = 0;
-  std::size_t kernels = 0;
-  std::size_t graphs = 0;  ///< definitions, those inside of others included
-  std::size_t executable_graphs = 0;
-  std::size_t graph_builders = 0;
+  std::size_t programs = 0;      ///< sources to compile
+  std::size_t linkers = 0;       ///< with the state of the linker that they hold
+  std::size_t object_codes = 0;  ///< whether or not they are loaded
+  std::size_t kernels = 0;       ///< one that is asked for twice counts once
+  std::size_t graphs = 0;        ///< definitions, those inside of others included
+  std::size_t executable_graphs = 0;  ///< instantiated ones
+  std::size_t graph_builders = 0;     ///< whether or not they are capturing
 
+  /// Of all kinds together.
   std::size_t total() const {
     return contexts + streams + events + buffers + memory_pools + programs + linkers + object_codes + kernels + graphs +
            executable_graphs + graph_builders;
@@ -37,7 +38,8 @@ struct LiveObjects {
   bool operator==(const LiveObjects&) const = default;
 };
 
-/// What the driver has let go of meanwhile is released first.
+/// How many there are now; what the driver has let go of meanwhile is released first. Each number is right by itself:
+/// while other threads work, they may be of different moments.
 CUPRUM_API LiveObjects live_objects() noexcept;
 
 }  // namespace cuprum::inline CUPRUM_ABI

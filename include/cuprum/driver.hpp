@@ -43,6 +43,7 @@ enum EntryPointIndex : std::size_t {
 };
 }  // namespace detail
 
+/// One slot of the table: calls like the C function; null when the driver is too old to have it.
 using ::cuprum::detail::EntryPoint;
 
 /// The driver's functions by their names in <cuda.h>, each with the prototype of one fixed version.
@@ -70,11 +71,12 @@ inline const Api& api() {
 /// make calls fail. `table` must stay alive, and no other thread may be calling the library meanwhile.
 CUPRUM_API const Api& replace_api(const Api& table);
 
-/// Name of an entry point, e.g. "cuMemAlloc", and the CUDA version of its prototype, e.g. 3020.
+/// What a slot of the table is for.
 struct EntryPointInfo {
-  const char* name;
-  int version;
+  const char* name;  ///< in <cuda.h>, without its version: "cuMemAlloc"
+  int version;       ///< the CUDA version of its prototype: 3020 for 3.2
 };
+/// Of the slot with this number, which the slot's type has as a constant.
 CUPRUM_API EntryPointInfo entry_point_info(std::size_t index);
 
 /// First argument of `call`: says what is being done, for the text of the error. Asked only when the call fails.
@@ -82,8 +84,9 @@ CUPRUM_API EntryPointInfo entry_point_info(std::size_t index);
 ///   driver::call<&driver::Api::cuStreamSynchronize>(driver::Doing{[&] { return "waiting for the upload"; }}, stream);
 template <typename Describe>
 struct Doing {
-  Describe describe;
+  Describe describe;  ///< called without arguments; returns what a std::string can be made of
 };
+/// So that Doing{[&] { … }} needs no type.
 template <typename Describe>
 Doing(Describe) -> Doing<Describe>;
 
@@ -106,6 +109,7 @@ void call(Doing<Describe> doing, Arguments... arguments) {
     detail::raise(code, entry.index, doing.describe());
 }
 
+/// The same without a word on what is being done: the text of the error has the call alone.
 template <auto Entry, typename... Arguments>
 void call(Arguments... arguments) {
   call<Entry>(Doing{[] { return std::string(); }}, arguments...);

@@ -11,8 +11,10 @@
 #include <cuprum/detail/export.hpp>
 #include <string>
 
+/// Choosing the CUDA driver, and its raw API.
 namespace cuprum::inline CUPRUM_ABI::driver {
 
+/// Which driver to use.
 enum class Choice {
   automatic,  ///< NVIDIA's driver when it initialises and shows a device, else softgpu, told once on stderr
   nvidia,     ///< the libcuda.so.1 that the system's loader finds
@@ -23,6 +25,7 @@ enum class Choice {
 /// driver mean nothing to another. Threads may call it at any time.
 CUPRUM_API void select(Choice choice);
 
+/// The driver that was opened.
 struct Info {
   Choice kind;       ///< nvidia or softgpu
   std::string path;  ///< the library that was opened

@@ -27,6 +27,7 @@ class CUPRUM_API Host {
 
   /// None unless the host was made with a node's number.
   std::optional<int> numa_id() const { return numa_id_; }
+  /// Whether it was made by numa_current().
   bool is_numa_current() const { return is_numa_current_; }
 
   friend bool operator==(const Host&, const Host&) = default;
@@ -41,6 +42,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Host& host);
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By the NUMA node, as hosts are compared.
 template <>
 struct std::hash<cuprum::Host> {
   std::size_t operator()(const cuprum::Host& host) const noexcept {

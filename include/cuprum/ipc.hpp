@@ -52,6 +52,7 @@ class CUPRUM_API IPCBufferDescriptor {
   /// Reads what to_bytes() wrote, in any process. Throws InvalidArgument with the reason when the bytes are truncated,
   /// damaged, too many, of another version or describe something else.
   static IPCBufferDescriptor from_bytes(std::span<const std::byte> bytes);
+  /// What travels to the other process.
   std::vector<std::byte> to_bytes() const;
 
   /// Of the buffer, in bytes.
@@ -76,8 +77,10 @@ class CUPRUM_API IPCEventDescriptor {
  public:
   /// As IPCBufferDescriptor::from_bytes.
   static IPCEventDescriptor from_bytes(std::span<const std::byte> bytes);
+  /// What travels to the other process.
   std::vector<std::byte> to_bytes() const;
 
+  /// As the event's EventOptions said; the imported event waits in the same way.
   bool is_blocking_sync() const { return blocking_sync_; }
 
   friend bool operator==(const IPCEventDescriptor&, const IPCEventDescriptor&) = default;
@@ -123,8 +126,11 @@ class CUPRUM_API IPCAllocationHandle {
   detail::Shared<detail::AllocationHandleResource> shared_;
 };
 
+/// Prints the size and the pool's UUID.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCBufferDescriptor& descriptor);
+/// Prints "the description of an event", and whether it blocks in sync().
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCEventDescriptor& descriptor);
+/// Prints the file descriptor and the pool's UUID, where it is known; "a closed allocation handle".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const IPCAllocationHandle& handle);
 
 }  // namespace cuprum::inline CUPRUM_ABI

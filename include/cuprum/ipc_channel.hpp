@@ -20,8 +20,10 @@
 #include <type_traits>
 #include <utility>
 
+/// Talking to another process of the machine.
 namespace cuprum::inline CUPRUM_ABI::ipc {
 
+/// What a ChannelError is about.
 enum class ChannelFault {
   closed,     ///< by the other process, or because that has ended; or by close() here
   timed_out,  ///< the other process did not answer, or does not read what it is sent
@@ -32,17 +34,20 @@ enum class ChannelFault {
 /// Something is wrong with a channel or with what came over it.
 class CUPRUM_API ChannelError : public Error {
  public:
+  /// `message` is what() in full.
   ChannelError(ChannelFault fault, const std::string& message) : Error(message), fault_(fault) {}
   ChannelError(const ChannelError&) = default;
   ChannelError& operator=(const ChannelError&) = default;
   ~ChannelError() override;
 
+  /// What a program can decide by; the text is for people.
   ChannelFault fault() const noexcept { return fault_; }
 
  private:
   ChannelFault fault_;
 };
 
+/// How long to wait for the other process.
 struct ChannelOptions {
   int timeout_ms = 30'000;  ///< for each send, receive, accept and connect; negative: no limit
 };
@@ -71,9 +76,12 @@ class CUPRUM_API Channel {
   /// Two ends that are connected to each other.
   static std::pair<Channel, Channel> pair(const ChannelOptions& options = {});
 
-  /// Sends a duplicate of the file descriptor too, so the handle may be closed right after.
+  /// Sends a duplicate of the file descriptor too, so the handle may be closed right after. Waits while the other
+  /// process does not read. All of these throw ChannelError.
   void send(const IPCAllocationHandle& handle) const;
+  /// The buffer must stay open as long as the other process uses it.
   void send(const IPCBufferDescriptor& descriptor) const;
+  /// The event must stay open as long as the other process uses it.
   void send(const IPCEventDescriptor& descriptor) const;
 
   /// A text, or any bytes, for what the processes have to tell each other: "done", say. Up to max_text bytes.
@@ -95,6 +103,7 @@ class CUPRUM_API Channel {
     }
   }
 
+  /// The process at the other end, as it was when the channel was made. Throws ChannelError (closed) after close().
   Peer peer() const;
   /// The socket; it stays this object's. It is not inherited by programs that this process starts.
   int handle() const;
@@ -120,13 +129,16 @@ class CUPRUM_API Listener {
   /// Throws InvalidArgument when the path is too long for a socket (107 bytes), ChannelError (failed) when there is
   /// something already, even a socket that a dead process left behind.
   explicit Listener(std::string path, const ChannelOptions& options = {});
+  /// The socket goes along.
   Listener(Listener&&) noexcept;
+  /// The same; the socket that was here is removed.
   Listener& operator=(Listener&&) noexcept;
   ~Listener();
 
   /// The next connection. Throws ChannelError: timed_out, or refused when a process of another user connected.
   Channel accept() const;
 
+  /// Where the socket is, as it was given.
   const std::string& path() const;
 
  private:

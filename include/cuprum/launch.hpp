@@ -40,8 +40,8 @@ namespace cuprum::inline CUPRUM_ABI {
 ///   const std::size_t sizes[] = {sizeof pointer, sizeof factor};
 ///   launch(stream, config, kernel, KernelArguments{addresses, sizes});
 struct KernelArguments {
-  std::span<const void* const> addresses = {};
-  std::span<const std::size_t> sizes = {};
+  std::span<const void* const> addresses = {};  ///< of the values, in the order of the parameters
+  std::span<const std::size_t> sizes = {};      ///< of the values, in bytes; as many
 };
 
 namespace detail {
@@ -85,6 +85,7 @@ template <IsStreamType Foreign, typename... Arguments>
 void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
   detail::launch_values(detail::offered_stream(stream), config, kernel, detail::argument_value(arguments)...);
 }
+/// The second of them.
 template <IsStreamType Foreign>
 void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) {
   detail::launch(detail::offered_stream(stream), config, kernel, arguments);

@@ -18,15 +18,19 @@ namespace cuprum::inline CUPRUM_ABI {
 /// Extents in up to three dimensions, written as a number, {x, y} or {x, y, z}. Values are kept as given, so that a
 /// negative or an enormous one is refused by launch() instead of being cut off.
 struct Dim3 {
-  std::int64_t x = 1;
-  std::int64_t y = 1;
-  std::int64_t z = 1;
+  std::int64_t x = 1;  ///< the extent whose index goes up fastest
+  std::int64_t y = 1;  ///< 1 unless given
+  std::int64_t z = 1;  ///< 1 unless given
 
+  /// (1, 1, 1).
   constexpr Dim3() = default;
+  /// (x, 1, 1), of any integer; what is over 63 bits becomes the largest number that fits.
   template <std::integral X>
   constexpr Dim3(X x_extent) : x(saturated(x_extent)) {}
+  /// (x, y, 1).
   template <std::integral X, std::integral Y>
   constexpr Dim3(X x_extent, Y y_extent) : x(saturated(x_extent)), y(saturated(y_extent)) {}
+  /// All three.
   template <std::integral X, std::integral Y, std::integral Z>
   constexpr Dim3(X x_extent, Y y_extent, Z z_extent)
       : x(saturated(x_extent)), y(saturated(y_extent)), z(saturated(z_extent)) {}
@@ -83,11 +87,13 @@ constexpr std::common_type_t<A, B> ceil_div(A a, B b) {
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By the extents.
 template <>
 struct std::hash<cuprum::Dim3> {
   std::size_t operator()(const cuprum::Dim3& extents) const noexcept { return cuprum::detail::hash(extents); }
 };
 
+/// By all members.
 template <>
 struct std::hash<cuprum::LaunchConfig> {
   std::size_t operator()(const cuprum::LaunchConfig& config) const noexcept { return cuprum::detail::hash(config); }

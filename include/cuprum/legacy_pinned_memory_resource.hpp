@@ -11,6 +11,7 @@ namespace cuprum::inline CUPRUM_ABI {
 /// and is not ordered by streams: the memory can be used at once. Freeing waits for the stream, too.
 class CUPRUM_API LegacyPinnedMemoryResource : public MemoryResource {
  public:
+  /// Costs nothing, and opens no driver.
   LegacyPinnedMemoryResource();
 
   using MemoryResource::allocate;

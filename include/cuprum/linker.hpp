@@ -20,30 +20,45 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// What the linker is told. What is not given is left to the linker's default. Names are cuda.core's; nvJitLink's
-/// documentation says what each one does. An option that the linker can't honour is refused, never dropped.
+/// What the linker is told. What is not given is left to the linker, whose default each option names. Names are
+/// cuda.core's. An option that the linker can't honour is refused, never dropped: the driver's has arch,
+/// max_register_count, verbose, optimization_level, debug, lineinfo and split_compile.
 struct LinkerOptions {
   std::string name = "<default linker>";  ///< of the result
   /// "sm_90"; when not given that of the current device, or without any device the newest that the compiler knows.
   std::optional<std::string> arch = {};
+  /// The most registers that a thread of a kernel may use; at least 1. Default: no limit.
   std::optional<int> max_register_count = {};
-  std::optional<bool> time = {};     ///< writes times to the info log
-  std::optional<bool> verbose = {};  ///< writes more to the info log
+  std::optional<bool> time = {};     ///< writes times to the info log; default: false
+  std::optional<bool> verbose = {};  ///< writes more to the info log; default: false
+  /// Optimises the LTO-IR among the codes as a whole. Default: false.
   std::optional<bool> link_time_optimization = {};
-  std::optional<bool> ptx = {};  ///< makes PTX instead of machine code; needs link_time_optimization
+  std::optional<bool> ptx = {};  ///< makes PTX instead of machine code; needs link_time_optimization; default: false
+  /// nvJitLink knows 0 (nothing is optimised) and 3, the driver 0 to 4. Default: the highest.
   std::optional<int> optimization_level = {};
+  /// Makes information for debuggers. Default: false.
   std::optional<bool> debug = {};
+  /// Makes line numbers for profilers and debuggers. Default: false.
   std::optional<bool> lineinfo = {};
+  /// Arithmetic of single precision takes denormal numbers for zero. Default: false.
   std::optional<bool> ftz = {};
+  /// Divisions of single precision are rounded as IEEE 754 has it, else approximated faster. Default: true.
   std::optional<bool> prec_div = {};
+  /// The same for square roots. Default: true.
   std::optional<bool> prec_sqrt = {};
+  /// Makes one operation, rounded once, of a multiplication and an addition. Default: true.
   std::optional<bool> fma = {};
-  std::vector<std::string> kernels_used = {};    ///< other kernels can be removed
-  std::vector<std::string> variables_used = {};  ///< other variables can be removed
+  std::vector<std::string> kernels_used = {};    ///< other kernels can be removed; empty: none can
+  std::vector<std::string> variables_used = {};  ///< other variables can be removed; empty: none can
+  /// Removes variables that no device code uses, although the host may ask for them. Default: false.
   std::optional<bool> optimize_unused_variables = {};
+  /// Given to ptxas, which makes machine code of PTX, as they are: "-v", "-O2"…
   std::vector<std::string> ptxas_options = {};
-  std::optional<int> split_compile = {};           ///< threads that compile; 0 is as many as there are processors
-  std::optional<int> split_compile_extended = {};  ///< the same, more aggressively, for link-time optimisation
+  /// Threads that compile; 0 is as many as there are processors. Default: 1.
+  std::optional<int> split_compile = {};
+  /// The same, more aggressively, for link-time optimisation; the code may run slower. Default: 1.
+  std::optional<int> split_compile_extended = {};
+  /// Does not use nvJitLink's own cache of intermediate steps. Default: false.
   std::optional<bool> no_cache = {};
   /// CompilerBackendType::nvjitlink or CompilerBackendType::driver; when not given what Linker::which_backend() says.
   std::optional<CompilerBackendType> backend = {};
@@ -70,8 +85,9 @@ class CUPRUM_API Linker {
   /// linker's log, InvalidArgument for another target.
   ObjectCode link(Target target);
 
-  /// What the linker printed so far.
+  /// What the linker printed so far: with `time` and `verbose` in the options more than without.
   std::string get_info_log() const;
+  /// What the linker complained of so far; LinkError has it, too.
   std::string get_error_log() const;
 
   /// The linker that does the work.

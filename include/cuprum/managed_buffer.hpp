@@ -22,7 +22,8 @@ class AccessedBySet;
 
 /// A Buffer whose memory moves to where it is used. Advice never changes the contents and takes effect at once, without
 /// a stream; prefetching and discarding are asynchronous. All of it throws InvalidArgument when the memory turns out
-/// not to be managed. Threads may share it as they may share a Buffer.
+/// not to be managed; advice throws NotSupported when the driver takes none for it, as some do for pools. Threads may
+/// share it as they may share a Buffer.
 class CUPRUM_API ManagedBuffer : public Buffer {
  public:
   /// The same memory as `buffer`. Throws InvalidArgument when it is not managed.
@@ -30,16 +31,20 @@ class CUPRUM_API ManagedBuffer : public Buffer {
 
   /// As Buffer::from_handle, for a pointer to managed memory. That it is, is checked at the first use.
   static ManagedBuffer from_handle(DevicePointer pointer, std::size_t size, std::shared_ptr<void> owner = nullptr);
+  /// As Buffer::from_handle: `resource` gets the memory back.
   static ManagedBuffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource);
+  /// The same, after what is then queued on `stream`.
   static ManagedBuffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                                    const Stream& stream);
 
   /// Whether readers may get copies of their own, which a write makes invalid.
   bool read_mostly() const;
+  /// Whether to make such copies; false drops those that are there.
   void set_read_mostly(bool read_mostly) const;
 
   /// Where the memory should stay; none for no preference. Before CUDA 13 a NUMA node is reported as the host.
   std::optional<Location> preferred_location() const;
+  /// Moves nothing now: the memory is kept there once it is there. None takes the preference back.
   void set_preferred_location(const std::optional<Location>& location) const;
 
   /// The places that the memory is kept mapped for.
@@ -68,18 +73,23 @@ class CUPRUM_API ManagedBuffer : public Buffer {
 /// here: only devices and the host as a whole can be in the set. Keeps the buffer alive.
 class CUPRUM_API AccessedBySet {
  public:
+  /// Always false for a NUMA node.
   bool contains(const Location& location) const;
+  /// How many places; each call asks the driver.
   std::size_t size() const;
+  /// Whether no place is in it; asks the driver, too.
   bool empty() const { return size() == 0; }
 
   /// Goes over the places that were in the set when it was called.
   detail::SnapshotIterator<Location> begin() const;
+  /// Where each of those iterations ends.
   detail::SnapshotEnd end() const { return {}; }
 
-  /// Throws InvalidArgument for a NUMA node.
+  /// Keeps the memory mapped for the place. Throws InvalidArgument for a NUMA node.
   void add(const Location& location) const;
   /// Does nothing for a place that is not in the set.
   void discard(const Location& location) const;
+  /// Takes all places out.
   void clear() const;
 
  private:

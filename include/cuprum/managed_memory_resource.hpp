@@ -15,16 +15,23 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-enum class ManagedMemoryLocationType { device, host, host_numa };
+/// How ManagedMemoryResourceOptions::preferred_location is meant.
+enum class ManagedMemoryLocationType {
+  device,     ///< a device's number
+  host,       ///< the host's memory, on any NUMA node; there is no number
+  host_numa,  ///< the number of a NUMA node of the host
+};
 
 /// Prints cuda.core's words: "device", "host", "host_numa".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, ManagedMemoryLocationType type);
 
+/// For a pool of one's own.
 struct ManagedMemoryResourceOptions {
   /// Where the memory should be. Without preferred_location_type: a device's number, -1 for the host, none for no
   /// preference. With `device`: the device's number. With `host`: none. With `host_numa`: the NUMA node's number, or
   /// none for the node of the current device.
   std::optional<int> preferred_location = {};
+  /// None: the number says it all, as above.
   std::optional<ManagedMemoryLocationType> preferred_location_type = {};
 };
 
@@ -42,7 +49,9 @@ class CUPRUM_API ManagedMemoryResource : public MemoryPool {
   /// InvalidArgument when the location and its type don't fit, NotSupported before CUDA 13.
   explicit ManagedMemoryResource(const ManagedMemoryResourceOptions& options);
 
+  /// As MemoryResource::allocate, in bytes; with the functions for managed memory on the result.
   ManagedBuffer allocate(std::size_t size, const Stream& stream) const;
+  /// The same for `count` objects of type T: allocate<float>(1024, stream).
   template <typename T>
   ManagedBuffer allocate(std::size_t count, const Stream& stream) const {
     return allocate(detail::size_in_bytes(count, sizeof(T)), stream);

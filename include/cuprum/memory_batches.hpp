@@ -30,13 +30,17 @@ concept RangeOf = requires(const Range& range) {
 /// The buffers of a batch: any range of Buffer or ManagedBuffer, or a list in braces. Refers to them.
 class CUPRUM_API BufferBatch {
  public:
+  /// The range must outlive the batch, as it does when it is an argument of the call.
   template <detail::RangeOf<Buffer> Range>
   BufferBatch(const Range& buffers) {
     for (const Buffer& buffer : buffers) items_.push_back(&buffer);
   }
+  /// A list in braces, for the call that it is written in.
   BufferBatch(std::initializer_list<Buffer> buffers);
 
+  /// How many buffers; an empty batch is refused by what it is given to.
   std::size_t size() const { return items_.size(); }
+  /// `index` must be less than size().
   const Buffer& operator[](std::size_t index) const { return *items_[index]; }
 
  private:
@@ -46,15 +50,23 @@ class CUPRUM_API BufferBatch {
 /// The places of a batch: one for all buffers, or one for each.
 class CUPRUM_API LocationBatch {
  public:
+  /// One place for all buffers, as many as they are.
   LocationBatch(const Location& one);
+  /// One device for all.
   LocationBatch(const Device& one) : LocationBatch(Location(one)) {}
+  /// The host for all.
   LocationBatch(const Host& one) : LocationBatch(Location(one)) {}
+  /// A place for each buffer, in the same order. They are copied.
   template <detail::RangeOf<Location> Range>
   LocationBatch(const Range& each) : items_(each.begin(), each.end()) {}
+  /// The same from a list in braces.
   LocationBatch(std::initializer_list<Location> each);
 
+  /// Whether the one place is good for any number of buffers.
   bool is_one_for_all() const { return is_one_for_all_; }
+  /// How many places; 1 when it is one for all.
   std::size_t size() const { return items_.size(); }
+  /// The place of the buffer of that number, which must be less than size() unless it is one for all.
   const Location& operator[](std::size_t index) const { return items_[is_one_for_all_ ? 0 : index]; }
 
  private:

@@ -19,42 +19,46 @@
 
 struct nvJitLink;
 
+/// nvJitLink's C interface.
 namespace cuprum::inline CUPRUM_ABI::nvjitlink {
 
+/// nvJitLinkHandle: from nvJitLinkCreate until nvJitLinkDestroy.
 using Handle = ::nvJitLink*;
 
+/// nvJitLink's codes: nvJitLinkResult.
 enum class Result : int {
-  success = 0,
-  unrecognized_option = 1,
-  missing_arch = 2,
-  invalid_input = 3,
-  ptx_compile = 4,
-  nvvm_compile = 5,
-  internal = 6,
-  threadpool = 7,
-  unrecognized_input = 8,
-  finalize = 9,
-  null_input = 10,
-  incompatible_options = 11,
-  incorrect_input_type = 12,
-  arch_mismatch = 13,
-  outdated_library = 14,
-  missing_fatbin = 15,
-  unrecognized_arch = 16,
-  unsupported_arch = 17,
-  lto_not_enabled = 18,
+  success = 0,                ///< it worked
+  unrecognized_option = 1,    ///< there is no such option
+  missing_arch = 2,           ///< -arch is needed
+  invalid_input = 3,          ///< an argument or an input is wrong
+  ptx_compile = 4,            ///< PTX could not be compiled; the error log says why
+  nvvm_compile = 5,           ///< LTO-IR could not be compiled; the error log says why
+  internal = 6,               ///< an error of nvJitLink, or one that only the error log tells apart
+  threadpool = 7,             ///< the threads for -split-compile could not be had
+  unrecognized_input = 8,     ///< the input is of no known kind
+  finalize = 9,               ///< the last step, to machine code, failed
+  null_input = 10,            ///< the input is a null pointer
+  incompatible_options = 11,  ///< two options contradict each other
+  incorrect_input_type = 12,  ///< the input is not of the type that was said
+  arch_mismatch = 13,         ///< the input is for another architecture
+  outdated_library = 14,      ///< this nvJitLink is too old for the input
+  missing_fatbin = 15,        ///< the input has no device code in it
+  unrecognized_arch = 16,     ///< -arch names no architecture
+  unsupported_arch = 17,      ///< -arch names one that this nvJitLink can't make code for
+  lto_not_enabled = 18,       ///< LTO-IR needs -lto
 };
 
+/// What an input is: nvJitLinkInputType.
 enum class InputType : int {
-  none = 0,
-  cubin = 1,
-  ptx = 2,
-  ltoir = 3,
-  fatbin = 4,
-  object = 5,
-  library = 6,
-  index = 7,
-  any = 10,
+  none = 0,     ///< what nvJitLink calls an error
+  cubin = 1,    ///< machine code
+  ptx = 2,      ///< PTX
+  ltoir = 3,    ///< LTO-IR
+  fatbin = 4,   ///< code for several architectures in one
+  object = 5,   ///< an object of the host's compiler with device code in it
+  library = 6,  ///< an archive of such objects
+  index = 7,    ///< an index file
+  any = 10,     ///< nvJitLink finds out
 };
 
 namespace detail {
@@ -74,6 +78,7 @@ struct Api {
 
 /// The table. Throws NotSupported when there is no nvJitLink, each time anew: it may be installed meanwhile.
 CUPRUM_API const Api& api();
+/// The nvJitLink that api() has the functions of. Throws as that does.
 CUPRUM_API const LibraryInfo& info();
 
 /// Calls an entry point and returns its code. Throws NotSupported when this nvJitLink doesn't have it.

@@ -18,29 +18,32 @@
 
 struct _nvrtcProgram;
 
+/// NVRTC's C interface.
 namespace cuprum::inline CUPRUM_ABI::nvrtc {
 
+/// nvrtcProgram: from nvrtcCreateProgram until nvrtcDestroyProgram.
 using Program = ::_nvrtcProgram*;
 
+/// NVRTC's codes: nvrtcResult.
 enum class Result : int {
-  success = 0,
-  out_of_memory = 1,
-  program_creation_failure = 2,
-  invalid_input = 3,
-  invalid_program = 4,
-  invalid_option = 5,
-  compilation = 6,
-  builtin_operation_failure = 7,
-  no_name_expressions_after_compilation = 8,
-  no_lowered_names_before_compilation = 9,
-  name_expression_not_valid = 10,
-  internal_error = 11,
-  time_file_write_failed = 12,
-  no_pch_create_attempted = 13,
-  pch_create_heap_exhausted = 14,
-  pch_create = 15,
-  cancelled = 16,
-  time_trace_file_write_failed = 17,
+  success = 0,                                ///< it worked
+  out_of_memory = 1,                          ///< of the host
+  program_creation_failure = 2,               ///< nvrtcCreateProgram could not do it
+  invalid_input = 3,                          ///< an argument of the call is wrong
+  invalid_program = 4,                        ///< what was passed is no program
+  invalid_option = 5,                         ///< an option is unknown, or its value is wrong
+  compilation = 6,                            ///< the source has errors, which the log lists
+  builtin_operation_failure = 7,              ///< mostly that the builtins library (see Info) can't be opened
+  no_name_expressions_after_compilation = 8,  ///< nvrtcAddNameExpression came too late
+  no_lowered_names_before_compilation = 9,    ///< nvrtcGetLoweredName came too early
+  name_expression_not_valid = 10,             ///< the name was not added before
+  internal_error = 11,                        ///< of NVRTC
+  time_file_write_failed = 12,                ///< the file of --time could not be written
+  no_pch_create_attempted = 13,               ///< no precompiled header was to be made
+  pch_create_heap_exhausted = 14,             ///< nvrtcSetPCHHeapSize with more helps
+  pch_create = 15,                            ///< the precompiled header could not be made
+  cancelled = 16,                             ///< by the callback that was set for that
+  time_trace_file_write_failed = 17,          ///< the file of --fdevice-time-trace could not be written
 };
 
 namespace detail {
@@ -67,6 +70,7 @@ struct Info : LibraryInfo {
   std::vector<std::string> header_folders;  ///< of CUDA's headers, for the include path; empty when it came without
   std::vector<std::string> remarks;         ///< why there are no headers
 };
+/// The NVRTC that api() has the functions of. Throws as that does.
 CUPRUM_API const Info& info();
 
 /// Calls an entry point and returns its code. Throws NotSupported when this NVRTC doesn't have it.

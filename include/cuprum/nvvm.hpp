@@ -16,22 +16,25 @@
 
 struct _nvvmProgram;
 
+/// libNVVM's C interface.
 namespace cuprum::inline CUPRUM_ABI::nvvm {
 
+/// nvvmProgram: from nvvmCreateProgram until nvvmDestroyProgram.
 using Program = ::_nvvmProgram*;
 
+/// libNVVM's codes: nvvmResult.
 enum class Result : int {
-  success = 0,
-  out_of_memory = 1,
-  program_creation_failure = 2,
-  ir_version_mismatch = 3,
-  invalid_input = 4,
-  invalid_program = 5,
-  invalid_ir = 6,
-  invalid_option = 7,
-  no_module_in_program = 8,
-  compilation = 9,
-  cancelled = 10,
+  success = 0,                   ///< it worked
+  out_of_memory = 1,             ///< of the host
+  program_creation_failure = 2,  ///< nvvmCreateProgram could not do it
+  ir_version_mismatch = 3,       ///< the module is NVVM IR of another version
+  invalid_input = 4,             ///< an argument of the call is wrong
+  invalid_program = 5,           ///< what was passed is no program
+  invalid_ir = 6,                ///< the module is no valid NVVM IR; the log says why
+  invalid_option = 7,            ///< an option is unknown, or its value is wrong
+  no_module_in_program = 8,      ///< there is nothing to compile
+  compilation = 9,               ///< compiling failed; the log says why
+  cancelled = 10,                ///< by the callback that was set for that
 };
 
 namespace detail {
@@ -51,7 +54,8 @@ struct Api {
 
 /// The table. Throws NotSupported when there is no libNVVM, each time anew: it may be installed meanwhile.
 CUPRUM_API const Api& api();
-/// Its version is 0: libNVVM says which IR it takes, not which CUDA it belongs to.
+/// The libNVVM that api() has the functions of; throws as that does. Its version is 0: libNVVM says which IR it takes,
+/// not which CUDA it belongs to.
 CUPRUM_API const LibraryInfo& info();
 
 /// Calls an entry point and returns its code. Throws NotSupported when this libNVVM doesn't have it.

@@ -23,8 +23,10 @@
 #include <string_view>
 #include <vector>
 
+/// Where CUDA's libraries, headers and programs are.
 namespace cuprum::inline CUPRUM_ABI::pathfinder {
 
+/// What is looked for.
 enum class Kind {
   dynamic_lib,       ///< "nvrtc", "cublas"…
   header_directory,  ///< of "cudart", "cccl", "curand"…
@@ -35,22 +37,24 @@ enum class Kind {
 
 /// Which step of the search found it.
 enum class Via {
-  variable,
-  loaded,
-  wheel,
-  conda,
-  toolkit,
-  system,
-  default_folder,
+  variable,        ///< the variable that names the file
+  loaded,          ///< the process has it loaded already
+  wheel,           ///< one of NVIDIA's wheels
+  conda,           ///< the active conda environment
+  toolkit,         ///< CUDA_PATH or CUDA_HOME
+  system,          ///< the system's dynamic linker
+  default_folder,  ///< where toolkits are installed by default
 };
 
+/// Something that was found.
 struct Located {
-  std::string name;
+  std::string name;  ///< as it was asked for
   std::string path;  ///< of the file, or of the folder for Kind::header_directory
-  Via found_via;
-  std::string how;  ///< in words: "CUDA_HOME", "wheel in /venv/lib/python3.11/site-packages"…
+  Via found_via;     ///< the step of the search
+  std::string how;   ///< in words: "CUDA_HOME", "wheel in /venv/lib/python3.11/site-packages"…
 };
 
+/// A dynamic library that was found and opened.
 struct LoadedLib : Located {
   void* handle;  ///< for dlsym; the library stays loaded until the process ends
 };
@@ -71,10 +75,13 @@ CUPRUM_API std::vector<Located> locate_all(Kind kind, std::string_view name);
 CUPRUM_API LoadedLib load_dynamic_lib(std::string_view name);
 
 /// Adds a folder of Python packages to search for wheels in, before all others. For programs that embed Python, or know
-/// better than the environment where packages are. Libraries that are in use already stay.
+/// better than the environment where packages are. Libraries that are in use already stay. Throws InvalidArgument for
+/// an empty name.
 CUPRUM_API void add_site_packages(std::string_view folder);
 
+/// Prints "dynamic library", "header directory", "bitcode library", "static library", "binary".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Kind kind);
+/// Prints "variable", "loaded", "wheel", "conda", "toolkit", "system", "default folder".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Via via);
 
 }  // namespace cuprum::inline CUPRUM_ABI::pathfinder

@@ -21,23 +21,32 @@ class Device;
 /// threads may share it.
 class CUPRUM_API PeerAccessibleBySet {
  public:
+  /// Always false for the pool's own device.
   bool contains(const Device& device) const;
+  /// How many devices; each call asks the driver about all of them.
   std::size_t size() const;
+  /// Whether no other device can access the pool; asks the driver, too.
   bool empty() const { return size() == 0; }
 
   /// Goes over the devices that were in the set when it was called, by increasing number.
   detail::SnapshotIterator<Device> begin() const;
+  /// Where each of those iterations ends.
   detail::SnapshotEnd end() const { return {}; }
 
-  /// Throws InvalidArgument, and changes nothing, when the pool's device can't be accessed by one of them.
+  /// Lets the device access the pool. Throws InvalidArgument, and changes nothing, when it can't.
   void add(const Device& device) const;
+  /// Lets these access it, too. Throws like add(), when one of them can't.
   void update(const std::vector<Device>& devices) const;
 
+  /// Takes the device's access away; does nothing when it has none.
   void discard(const Device& device) const;
+  /// Takes the access of these away.
   void difference_update(const std::vector<Device>& devices) const;
+  /// Takes the access of all others away; gives none.
   void intersection_update(const std::vector<Device>& devices) const;
-  /// Throws like add().
+  /// Takes the access of those of these that have it, and gives it to those that have not. Throws like add().
   void symmetric_difference_update(const std::vector<Device>& devices) const;
+  /// Takes the access of all away.
   void clear() const;
 
  private:

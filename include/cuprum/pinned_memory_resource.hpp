@@ -11,6 +11,7 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
+/// For a pool of one's own.
 struct PinnedMemoryResourceOptions {
   bool ipc_enabled = false;         ///< the pool and its buffers can be shared with other processes
   std::size_t max_size = 0;         ///< bytes that the pool may grow to; 0: as much as there is
@@ -28,10 +29,13 @@ class CUPRUM_API PinnedMemoryResource : public MemoryPool {
   /// a negative NUMA node.
   explicit PinnedMemoryResource(const PinnedMemoryResourceOptions& options);
 
-  /// As those of DeviceMemoryResource.
+  /// As DeviceMemoryResource::from_allocation_handle: the handle must be of host memory.
   static PinnedMemoryResource from_allocation_handle(const IPCAllocationHandle& handle);
+  /// The same with a bare file descriptor, which stays the caller's. Less can be checked.
   static PinnedMemoryResource from_allocation_handle(int file_descriptor);
+  /// As DeviceMemoryResource::from_registry: the resource must be one of host memory.
   static PinnedMemoryResource from_registry(const Uuid& uuid);
+  /// As DeviceMemoryResource::register_as.
   PinnedMemoryResource register_as(const Uuid& uuid) const;
 
   /// The NUMA node of the pool; none when the system chooses.

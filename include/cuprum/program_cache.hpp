@@ -27,6 +27,7 @@ namespace cuprum::inline CUPRUM_ABI {
 /// There is no question whether a key is there: the answer could be wrong by the time the value is asked for.
 class CUPRUM_API ProgramCacheResource {
  public:
+  /// For derived classes: a cache is used by its address, so it is neither copied nor moved.
   ProgramCacheResource() = default;
   ProgramCacheResource(const ProgramCacheResource&) = delete;
   ProgramCacheResource& operator=(const ProgramCacheResource&) = delete;
@@ -45,6 +46,7 @@ class CUPRUM_API ProgramCacheResource {
   /// How many values there are.
   virtual std::size_t size() = 0;
 
+  /// Removes all values.
   virtual void clear() = 0;
 
   /// Gives back what the cache holds open. Those of the library hold nothing open and stay usable.
@@ -57,9 +59,11 @@ class CUPRUM_API ProgramCacheResource {
   /// them put under a key of make_program_cache_key(), the other finds. None when there is nothing, or something else.
   /// Of linked code the machine code alone is kept.
   std::optional<ObjectCode> get_code(std::string_view key);
+  /// The other direction. Throws as set() does.
   void set_code(std::string_view key, const ObjectCode& code);
 };
 
+/// How much a cache may keep.
 struct ProgramCacheOptions {
   /// When values take more than this, those that were used longest ago go; a value larger than this isn't stored. No
   /// limit when not given. Throws InvalidArgument when it is 0.
@@ -69,6 +73,7 @@ struct ProgramCacheOptions {
 /// Keeps values for as long as it lives. Threads may share it.
 class CUPRUM_API InMemoryProgramCache : public ProgramCacheResource {
  public:
+  /// Empty. Throws InvalidArgument for a limit of 0.
   explicit InMemoryProgramCache(ProgramCacheOptions options = {});
   ~InMemoryProgramCache() override;
 
@@ -101,9 +106,11 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
   std::size_t size() override;
   void clear() override;
 
+  /// The folder, which need not be there yet.
   const std::string& path() const;
+  /// As the options said; none for no limit.
   std::optional<std::size_t> max_size_bytes() const;
-  /// What the files take.
+  /// What the files take, in bytes.
   std::size_t size_bytes() const;
 
  private:
@@ -111,6 +118,7 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
   std::unique_ptr<Folder> folder_;
 };
 
+/// What goes into a key besides the program and its options.
 struct ProgramCacheKeyOptions {
   std::vector<std::string> name_expressions = {};  ///< in any order
   /// Stands for what the library can't see: when it is given, a program whose included files can't all be told (a

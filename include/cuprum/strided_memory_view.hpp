@@ -36,11 +36,13 @@ enum class MemoryKind {
   managed  ///< memory that moves between the host and the devices
 };
 
+/// What is known of the elements of a view.
 struct StridedMemoryViewOptions {
   std::optional<DataType> dtype = {};  ///< must be of the layout's itemsize; without it elements are just bytes
   bool is_readonly = false;            ///< nothing writes to the memory through the view
 };
 
+/// How StridedMemoryView::copy_from and copy_to copy.
 struct StridedCopyOptions {
   /// Whether the call waits until the copy is done. Unless given: not between two views of device memory, else yes.
   std::optional<bool> blocking = {};
@@ -51,6 +53,7 @@ struct StridedCopyOptions {
 template <typename T, std::size_t Rank>
 class StridedSpan {
  public:
+  /// `first` is the element at index (0, 0, …); strides are in elements.
   StridedSpan(T* first, const std::array<std::int64_t, Rank>& shape, const std::array<std::int64_t, Rank>& strides)
       : first_(first), shape_(shape), strides_(strides) {}
 
@@ -64,7 +67,9 @@ class StridedSpan {
     return first_[offset];
   }
 
+  /// Of one axis, which must be less than Rank.
   std::int64_t extent(std::size_t axis) const { return shape_[axis]; }
+  /// The extent of each axis.
   const std::array<std::int64_t, Rank>& shape() const { return shape_; }
 
  private:
@@ -78,7 +83,7 @@ class StridedSpan {
 /// would throws InvalidArgument.
 class CUPRUM_API StridedMemoryView {
  public:
-  using Extents = StridedLayout::Extents;
+  using Extents = StridedLayout::Extents;  ///< one number for each axis
 
   /// The layout's offsets count from the beginning of the buffer. Orders nothing: what uses the view must be ordered
   /// after the work that fills the buffer.
@@ -124,21 +129,29 @@ class CUPRUM_API StridedMemoryView {
 
   /// The address of the element at index (0, 0, …).
   DevicePointer ptr() const;
+  /// How the elements lie in the memory. Valid as long as the view, as the next two.
   const StridedLayout& layout() const { return layout_; }
+  /// The extent of each axis.
   std::span<const std::int64_t> shape() const { return layout_.shape(); }
   /// In elements.
   std::span<const std::int64_t> strides() const { return layout_.strides(); }
+  /// The number of axes; 0 for a single element.
   int ndim() const { return layout_.ndim(); }
   /// The number of elements.
   std::int64_t size() const { return layout_.volume(); }
+  /// The type of the elements; none when nobody said, and they are just bytes.
   const std::optional<DataType>& dtype() const { return dtype_; }
+  /// Whether copies to the view, and access by types that are not const, are refused.
   bool is_readonly() const { return is_readonly_; }
   /// Whether the memory is a copy that was made for this view: what is written there, nobody else sees. Known only of
   /// views from DLPack.
   bool is_copied() const { return is_copied_; }
 
+  /// As it was when the view was made.
   MemoryKind memory_kind() const { return kind_; }
+  /// Whether kernels can use it.
   bool is_device_accessible() const { return kind_ != MemoryKind::host; }
+  /// Whether as_span() and as_strided_span() can be used.
   bool is_host_accessible() const { return kind_ != MemoryKind::device; }
   /// The device that the memory is on; none for host memory.
   std::optional<int> device_id() const { return device_id_; }
@@ -153,16 +166,27 @@ class CUPRUM_API StridedMemoryView {
   /// The same layout with another type of elements of the same size.
   StridedMemoryView view(const DataType& dtype) const;
 
-  /// Parts and rearrangements of the same memory: see the functions of these names in StridedLayout.
+  // Parts and rearrangements of the same memory: the functions of these names in StridedLayout say more.
+
+  /// A part; see StridedLayout::sliced.
   StridedMemoryView sliced(std::span<const SliceItem> items) const;
+  /// The same with the items in braces: sliced({Slice{}, 2}).
   StridedMemoryView sliced(std::initializer_list<SliceItem> items) const;
+  /// sliced() along the first axis alone.
   StridedMemoryView operator[](const SliceItem& item) const;
+  /// With the axes in another order; see StridedLayout::permuted.
   StridedMemoryView permuted(const StridedLayout::Axes& axis_order) const;
+  /// With the axes in reverse order.
   StridedMemoryView transposed() const;
+  /// With another shape of the same volume; see StridedLayout::reshaped. Throws InvalidArgument when that needs a copy.
   StridedMemoryView reshaped(const Extents& shape) const;
+  /// With as few axes as the strides allow; see StridedLayout::flattened.
   StridedMemoryView flattened() const;
+  /// Without the axes of extent 1.
   StridedMemoryView squeezed() const;
+  /// With an axis of extent 1 added, so that it is this axis of the result.
   StridedMemoryView unsqueezed(int axis) const;
+  /// With axes of extent 1 repeated; see StridedLayout::broadcast_to. Copies to what is repeated are refused.
   StridedMemoryView broadcast_to(const Extents& shape) const;
 
   /// The elements of a C-contiguous view in host-accessible memory. T must be of the view's type, or of its itemsize

@@ -33,6 +33,7 @@ constexpr void check_parameter_type() {
 
 }  // namespace detail
 
+/// Only for types such as void(float*, int); others do not compile.
 template <typename Signature>
 class TypedKernel {
   static_assert(!std::is_same_v<Signature, Signature>,
@@ -52,6 +53,7 @@ class TypedKernel<void(Parameters...)> {
     detail::check_signature(kernel_, sizes, sizeof...(Parameters));
   }
 
+  /// The kernel without the types.
   const Kernel& kernel() const { return kernel_; }
 
   friend bool operator==(const TypedKernel& a, const TypedKernel& b) { return a.kernel_ == b.kernel_; }

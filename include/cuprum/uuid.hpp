@@ -13,7 +13,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 /// 128 bits; the default is all zeros. A plain value.
 struct CUPRUM_API Uuid {
-  std::array<std::uint8_t, 16> bytes{};
+  std::array<std::uint8_t, 16> bytes{};  ///< in the order in which they are written
 
   /// A new one: 122 random bits of the operating system.
   static Uuid random();
@@ -27,6 +27,7 @@ struct CUPRUM_API Uuid {
   friend auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
+/// Prints what to_string() gives.
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Uuid& uuid);
 
 }  // namespace cuprum::inline CUPRUM_ABI
