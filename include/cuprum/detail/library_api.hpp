@@ -42,9 +42,9 @@ namespace cuprum::inline CUPRUM_ABI {
 
 /// A library that was opened at run time.
 struct LibraryInfo {
-  std::string path;
-  std::string how;  ///< it was found, as pathfinder::Located says it
-  int version;      ///< the CUDA release it belongs to, 13000 for 13.0; 0 when it doesn't say
+  std::string path;  ///< of its file
+  std::string how;   ///< it was found, as pathfinder::Located says it
+  int version;       ///< the CUDA release it belongs to, 13000 for 13.0; 0 when it doesn't say
 };
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -60,13 +60,16 @@ class CUPRUM_API GraphBuilder {
 
   /// What is captured, and what everything that takes a stream takes.
   const Stream& stream() const;
+  /// So that a builder can be passed there.
   operator const Stream&() const { return stream(); }
 
-  /// Each returns the builder. Throw InvalidArgument when it is not the time for that.
+  /// Begins the capture, and returns the builder. Throws InvalidArgument when it has begun already.
   GraphBuilder begin_building(CaptureMode mode = CaptureMode::relaxed) const;
+  /// Ends the capture, and returns the builder. Throws InvalidArgument when it has not begun, and for a builder from
+  /// split().
   GraphBuilder end_building() const;
 
-  /// Throws InvalidArgument when the capture is broken.
+  /// Whether its stream is being captured. Throws InvalidArgument when the capture is broken.
   bool is_building() const;
 
   /// Whether it came from split(): it ends by join() and not by end_building().
@@ -77,7 +80,8 @@ class CUPRUM_API GraphBuilder {
   /// InvalidArgument during the capture and for a builder from split().
   GraphDefinition graph_definition() const;
 
-  /// What was captured, ready to be launched.
+  /// What was captured, ready to be launched; see GraphDefinition::instantiate. Throws InvalidArgument before
+  /// end_building().
   Graph complete(const GraphCompleteOptions& options = {}) const;
 
   /// See GraphDefinition::debug_dot_print.
@@ -90,6 +94,7 @@ class CUPRUM_API GraphBuilder {
   /// Makes what one of them captures from now on come after what all have captured, and returns that: the one that is
   /// not from split(), if there is one, else the first. The others are closed.
   static GraphBuilder join(const std::vector<GraphBuilder>& builders);
+  /// The same with the builders one by one.
   template <std::same_as<GraphBuilder>... Others>
   static GraphBuilder join(const GraphBuilder& first, const Others&... others) {
     return join(std::vector<GraphBuilder>{first, others...});
@@ -98,19 +103,24 @@ class CUPRUM_API GraphBuilder {
   /// See GraphDefinition::create_condition. Throws InvalidArgument while nothing is captured.
   GraphCondition create_condition(std::optional<unsigned> default_value = {}) const;
 
-  /// Conditional nodes, after what was captured so far. Each body is a builder with a stream of its own, which begins
-  /// and ends by itself, at the latest before this one ends.
+  /// A conditional node, after what was captured so far; see NodePlace::if_then. The body is a builder with a stream of
+  /// its own, which begins and ends by itself, at the latest before this one ends.
   GraphBuilder if_then(const GraphCondition& condition) const;
+  /// The same with two bodies: for a condition that is not 0, and for 0. See NodePlace::if_else.
   std::pair<GraphBuilder, GraphBuilder> if_else(const GraphCondition& condition) const;
+  /// The same with `count` bodies, at least one. See NodePlace::switch_.
   std::vector<GraphBuilder> switch_(const GraphCondition& condition, unsigned count) const;
+  /// The same with a body that is repeated. See NodePlace::while_loop.
   GraphBuilder while_loop(const GraphCondition& condition) const;
 
-  /// A copy of another graph as one node. See NodePlace::embed.
+  /// A copy of what another builder has captured as one node; it must have ended. See NodePlace::embed.
   void embed(const GraphBuilder& child) const;
+  /// The same with any graph.
   void embed(const GraphDefinition& child) const;
 
   /// See NodePlace::callback.
   void callback(std::function<void()> function) const;
+  /// The same with a C function; `owner`, if there is one, is kept.
   void callback(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner = {}) const;
 
   /// Makes the graph keep what work that was or will be captured uses, such as what a struct among a kernel's arguments

@@ -15,6 +15,7 @@ class GraphCondition {
   /// Wraps a CUgraphConditionalHandle of <cuda.h>.
   static constexpr GraphCondition from_handle(unsigned long long handle) { return GraphCondition(handle); }
 
+  /// What the driver and kernels know it by.
   constexpr unsigned long long handle() const { return handle_; }
   friend constexpr bool operator==(const GraphCondition&, const GraphCondition&) = default;
 
@@ -25,6 +26,7 @@ class GraphCondition {
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
+/// By the handle, as conditions are compared.
 template <>
 struct std::hash<cuprum::graph::GraphCondition> {
   std::size_t operator()(const cuprum::graph::GraphCondition& condition) const noexcept {

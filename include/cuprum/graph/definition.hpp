@@ -87,6 +87,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const GraphDefinition& gr
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
+/// By which graph it stands for.
 template <>
 struct std::hash<cuprum::graph::GraphDefinition> {
   std::size_t operator()(const cuprum::graph::GraphDefinition& graph) const noexcept {

@@ -32,29 +32,38 @@ class GraphBuilder;
 /// and the kinds of memory of a node stay what they are.
 class CUPRUM_API ExecutableGraphNode {
  public:
+  /// The node of the definition.
   const GraphNode& node() const { return node_; }
 
  protected:
   friend class Graph;
+  /// For Graph::operator[].
   ExecutableGraphNode(std::shared_ptr<cuprum::detail::GraphExecSlot> graph, const GraphNode& node)
       : graph_(std::move(graph)), node_(node) {}
+  /// For the kinds that can be disabled.
   bool enabled() const;
+  /// For the same.
   void set_enabled(bool enabled) const;
 
-  std::shared_ptr<cuprum::detail::GraphExecSlot> graph_;
-  GraphNode node_;
+  std::shared_ptr<cuprum::detail::GraphExecSlot> graph_;  ///< the graph that it is in
+  GraphNode node_;                                        ///< the node of the definition
 };
 
+/// See KernelNode.
 class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
  public:
+  /// Another shape, kernel and arguments, as launch() takes them. Throws InvalidArgument when clusters or being
+  /// cooperative would change: that is the definition's.
   template <typename... Arguments>
   void update(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
     cuprum::detail::use_arguments(
         [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
   }
-  /// A node that is disabled does nothing, but others still wait for it, and it for others.
+  /// Takes disable() back.
   void enable() const { set_enabled(true); }
+  /// Makes the node do nothing; others still wait for it, and it for others.
   void disable() const { set_enabled(false); }
+  /// True unless it was disabled.
   bool is_enabled() const { return enabled(); }
 
  private:
@@ -64,15 +73,20 @@ class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
                std::vector<Buffer> buffers) const;
 };
 
+/// See MemsetNode.
 class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
  public:
+  /// See NodePlace::memset.
   template <cuprum::detail::Pattern T>
   void update(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
               std::size_t pitch = 0) const {
     replace(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
   }
+  /// Takes disable() back.
   void enable() const { set_enabled(true); }
+  /// As ExecutableKernelNode::disable.
   void disable() const { set_enabled(false); }
+  /// True unless it was disabled.
   bool is_enabled() const { return enabled(); }
 
  private:
@@ -82,12 +96,18 @@ class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
                std::size_t pitch) const;
 };
 
+/// See MemcpyNode.
 class CUPRUM_API ExecutableMemcpyNode : public ExecutableGraphNode {
  public:
+  /// See NodePlace::memcpy.
   void update(const Operand& dst, const Operand& src, std::size_t size) const;
+  /// The same in two or three dimensions.
   void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
+  /// Takes disable() back.
   void enable() const { set_enabled(true); }
+  /// As ExecutableKernelNode::disable.
   void disable() const { set_enabled(false); }
+  /// True unless it was disabled.
   bool is_enabled() const { return enabled(); }
 
  private:
@@ -95,6 +115,7 @@ class CUPRUM_API ExecutableMemcpyNode : public ExecutableGraphNode {
   using ExecutableGraphNode::ExecutableGraphNode;
 };
 
+/// See ChildGraphNode.
 class CUPRUM_API ExecutableChildGraphNode : public ExecutableGraphNode {
  public:
   /// `child` must have the nodes and edges of the one that it replaces.
@@ -105,8 +126,10 @@ class CUPRUM_API ExecutableChildGraphNode : public ExecutableGraphNode {
   using ExecutableGraphNode::ExecutableGraphNode;
 };
 
+/// See EventRecordNode.
 class CUPRUM_API ExecutableEventRecordNode : public ExecutableGraphNode {
  public:
+  /// Records another event. The graph keeps it.
   void update(const Event& event) const;
 
  private:
@@ -114,8 +137,10 @@ class CUPRUM_API ExecutableEventRecordNode : public ExecutableGraphNode {
   using ExecutableGraphNode::ExecutableGraphNode;
 };
 
+/// See EventWaitNode.
 class CUPRUM_API ExecutableEventWaitNode : public ExecutableGraphNode {
  public:
+  /// Waits for another event. The graph keeps it.
   void update(const Event& event) const;
 
  private:
@@ -123,9 +148,12 @@ class CUPRUM_API ExecutableEventWaitNode : public ExecutableGraphNode {
   using ExecutableGraphNode::ExecutableGraphNode;
 };
 
+/// See HostCallbackNode.
 class CUPRUM_API ExecutableHostCallbackNode : public ExecutableGraphNode {
  public:
+  /// Another function; see NodePlace::callback.
   void update(std::function<void()> function) const;
+  /// The same with a C function; `owner`, if there is one, is kept.
   void update(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner = {}) const;
 
  private:
@@ -156,13 +184,19 @@ class CUPRUM_API Graph {
   /// The same with what a builder has captured; it must have ended.
   void update(const GraphBuilder& source) const;
 
-  /// Views of nodes, by the node of the definition that the graph was made of.
+  /// A view of a node, by the node of the definition that the graph was made of.
   ExecutableKernelNode operator[](const KernelNode& node) const { return {shared_, node}; }
+  /// The same for a fill.
   ExecutableMemsetNode operator[](const MemsetNode& node) const { return {shared_, node}; }
+  /// The same for a copy.
   ExecutableMemcpyNode operator[](const MemcpyNode& node) const { return {shared_, node}; }
+  /// The same for a child graph.
   ExecutableChildGraphNode operator[](const ChildGraphNode& node) const { return {shared_, node}; }
+  /// The same for a record of an event.
   ExecutableEventRecordNode operator[](const EventRecordNode& node) const { return {shared_, node}; }
+  /// The same for a wait for an event.
   ExecutableEventWaitNode operator[](const EventWaitNode& node) const { return {shared_, node}; }
+  /// The same for a function of the host.
   ExecutableHostCallbackNode operator[](const HostCallbackNode& node) const { return {shared_, node}; }
 
   /// What is launched by this handle, and not by launch(), is unknown to the graph: what nodes used before they were
@@ -189,6 +223,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Graph& graph);
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
+/// By which graph it stands for.
 template <>
 struct std::hash<cuprum::graph::Graph> {
   std::size_t operator()(const cuprum::graph::Graph& graph) const noexcept {

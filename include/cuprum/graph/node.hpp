@@ -23,22 +23,29 @@ namespace cuprum::inline CUPRUM_ABI::graph {
 /// graph.
 class CUPRUM_API AdjacencySet {
  public:
+  /// False also for a node that was destroyed.
   bool contains(const GraphNode& node) const;
+  /// How many nodes; each call asks the driver.
   std::size_t size() const;
+  /// Whether there is an edge on this side; asks the driver, too.
   bool empty() const { return size() == 0; }
 
   /// Goes over the nodes that were in the set when it was called.
   cuprum::detail::SnapshotIterator<GraphNode> begin() const;
+  /// Where each of those iterations ends.
   cuprum::detail::SnapshotEnd end() const { return {}; }
 
-  /// What is there already is left out. Throws DriverError for edges that the driver refuses, and adds none of them.
-  /// Drivers may take edges that make a cycle; instantiate() refuses those.
+  /// Adds an edge, unless it is there already. Throws DriverError when the driver refuses it, InvalidArgument for one
+  /// from a node to itself. Drivers may take edges that make a cycle; instantiate() refuses those.
   void add(const GraphNode& node) const;
+  /// The same for several; when one is refused none is added.
   void update(const std::vector<GraphNode>& nodes) const;
 
-  /// What is not there is left out.
+  /// Removes an edge; does nothing when it is not there.
   void discard(const GraphNode& node) const;
+  /// Removes those of these edges that are there.
   void difference_update(const std::vector<GraphNode>& nodes) const;
+  /// Removes all edges on this side.
   void clear() const;
 
  private:
@@ -57,7 +64,9 @@ class CUPRUM_API GraphNode : public NodePlace {
   /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
   GraphNode() = default;
 
+  /// What it does, as the driver says. Throws InvalidArgument for a node that was destroyed.
   GraphNodeType type() const;
+  /// The graph that it is in: the inner one, for a node of a child graph or of a conditional body.
   GraphDefinition graph() const;
   /// Null for one that was destroyed.
   CUgraphNode_st* handle() const noexcept;
@@ -68,11 +77,13 @@ class CUPRUM_API GraphNode : public NodePlace {
   /// changed. Does nothing when that was done.
   void destroy() const;
 
-  /// The nodes that it waits for, and those that wait for it.
+  /// The nodes that it waits for.
   AdjacencySet pred() const;
+  /// The nodes that wait for it.
   AdjacencySet succ() const;
-  /// Makes these the ones, and no others.
+  /// Makes it wait for these, and no others. New edges are added first: when one is refused nothing changes.
   void set_pred(const std::vector<GraphNode>& nodes) const;
+  /// Makes these wait for it, and no others, in the same way.
   void set_succ(const std::vector<GraphNode>& nodes) const;
 
   /// The same node as one of a kind that has more functions, such as as<KernelNode>(); none when it is not of that
@@ -98,10 +109,12 @@ class CUPRUM_API GraphNode : public NodePlace {
 
 /// Prints "kernel node 0x55d0c8a0".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const GraphNode& node);
+/// Prints what is before "node" there: "kernel", "memcpy", "allocation"…
 CUPRUM_API std::ostream& operator<<(std::ostream& out, GraphNodeType type);
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
+/// By which node it stands for.
 template <>
 struct std::hash<cuprum::graph::GraphNode> {
   std::size_t operator()(const cuprum::graph::GraphNode& node) const noexcept {

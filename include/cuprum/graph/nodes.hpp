@@ -17,18 +17,23 @@ namespace cuprum::inline CUPRUM_ABI::graph {
 /// Does nothing; nodes wait for it, and it for others.
 class CUPRUM_API EmptyNode : public GraphNode {
  public:
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
 /// Launches a kernel.
 class CUPRUM_API KernelNode : public GraphNode {
  public:
+  /// Blocks; also of a kernel with clusters, other than in config().
   Dim3 grid() const;
+  /// Threads of a block.
   Dim3 block() const;
+  /// Bytes of dynamic shared memory per block.
   std::size_t shmem_size() const;
   /// Throws NotSupported for a node that somebody else made of a CUfunction: the driver doesn't say which kernel that
   /// is.
   Kernel kernel() const;
+  /// All of the shape, as launch() takes it.
   LaunchConfig config() const;
 
   /// Another shape, with the same kernel and arguments.
@@ -46,6 +51,7 @@ class CUPRUM_API KernelNode : public GraphNode {
         [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
   }
 
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 
  private:
@@ -57,33 +63,40 @@ class CUPRUM_API KernelNode : public GraphNode {
 /// Allocates memory.
 class CUPRUM_API AllocNode : public GraphNode {
  public:
+  /// The address, which is the same at each launch.
   DevicePointer dptr() const;
+  /// The size, in bytes.
   std::size_t bytesize() const;
   /// The device that the memory is on; 0 for host memory.
   int device_id() const;
+  /// Where the memory is.
   GraphMemoryType memory_type() const;
   /// The other devices that may use it.
   std::vector<Device> peer_access() const;
 
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
 /// Frees memory that an allocation node made.
 class CUPRUM_API FreeNode : public GraphNode {
  public:
+  /// The address that it frees.
   DevicePointer dptr() const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
 /// Sets memory.
 class CUPRUM_API MemsetNode : public GraphNode {
  public:
+  /// Where the first row begins.
   DevicePointer dptr() const;
-  std::uint32_t value() const;
-  unsigned element_size() const;
-  std::size_t width() const;  ///< elements of a row
-  std::size_t height() const;
-  std::size_t pitch() const;
+  std::uint32_t value() const;    ///< the bits that are repeated, in the lowest bytes
+  unsigned element_size() const;  ///< of the value, in bytes: 1, 2 or 4
+  std::size_t width() const;      ///< elements of a row
+  std::size_t height() const;     ///< rows
+  std::size_t pitch() const;      ///< bytes from one row to the next; without meaning for one row
 
   /// See NodePlace::memset.
   template <cuprum::detail::Pattern T>
@@ -99,6 +112,7 @@ class CUPRUM_API MemsetNode : public GraphNode {
   /// The same value for other memory of the same shape.
   void update(const Operand& dst) const;
 
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 
  private:
@@ -110,18 +124,25 @@ class CUPRUM_API MemsetNode : public GraphNode {
 /// Copies memory.
 class CUPRUM_API MemcpyNode : public GraphNode {
  public:
+  /// Where it writes.
   DevicePointer dst() const;
+  /// Where it reads.
   DevicePointer src() const;
   /// Bytes that are copied.
   std::size_t size() const;
+  /// The shape; pitches and heights that were not given are as the driver has them.
   CopyExtent extent() const;
 
+  /// See NodePlace::memcpy.
   void update(const Operand& dst, const Operand& src, std::size_t size) const;
+  /// The same in two or three dimensions.
   void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
-  /// The same copy with other memory on one side.
+  /// The same copy to other memory.
   void update_dst(const Operand& dst) const;
+  /// The same copy from other memory.
   void update_src(const Operand& src) const;
 
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
@@ -135,22 +156,29 @@ class CUPRUM_API ChildGraphNode : public GraphNode {
   /// InvalidArgument for a graph that this node is part of.
   void update(const GraphDefinition& child) const;
 
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
 /// Records an event.
 class CUPRUM_API EventRecordNode : public GraphNode {
  public:
+  /// The one that it records; wrapped when somebody else added the node.
   Event event() const;
+  /// Records another one. The graph keeps it.
   void update(const Event& event) const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
 /// Waits for an event.
 class CUPRUM_API EventWaitNode : public GraphNode {
  public:
+  /// The one that it waits for; wrapped when somebody else added the node.
   Event event() const;
+  /// Waits for another one. The graph keeps it.
   void update(const Event& event) const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
@@ -159,8 +187,11 @@ class CUPRUM_API HostCallbackNode : public GraphNode {
  public:
   /// Empty for one that was given as a C function.
   std::function<void()> callback() const;
+  /// Another function; see NodePlace::callback.
   void update(std::function<void()> function) const;
+  /// The same with a C function; `owner`, if there is one, is kept.
   void update(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner = {}) const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
@@ -168,34 +199,49 @@ class CUPRUM_API HostCallbackNode : public GraphNode {
 /// not this library, nothing is known.
 class CUPRUM_API ConditionalNode : public GraphNode {
  public:
+  /// What it looks at; none when nothing is known.
   std::optional<GraphCondition> condition() const;
+  /// How it decides; none when nothing is known.
   std::optional<GraphConditionalType> cond_type() const;
-  /// Views of the graphs that it chooses from.
+  /// Views of the graphs that it chooses from; empty when nothing is known.
   std::vector<GraphDefinition> branches() const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
+/// Runs its graph when the condition is not 0.
 class CUPRUM_API IfNode : public ConditionalNode {
  public:
+  /// A view of the graph that runs then.
   GraphDefinition then() const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
+/// Runs one of two graphs.
 class CUPRUM_API IfElseNode : public ConditionalNode {
  public:
+  /// A view of the graph that runs when the condition is not 0.
   GraphDefinition then() const;
+  /// A view of the graph that runs when it is 0.
   GraphDefinition else_() const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
+/// Runs its graph as long as the condition is not 0.
 class CUPRUM_API WhileNode : public ConditionalNode {
  public:
+  /// A view of the graph that is repeated.
   GraphDefinition body() const;
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 
+/// Runs the one of branches() whose number the condition is, or none.
 class CUPRUM_API SwitchNode : public ConditionalNode {
  public:
+  /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
 };
 

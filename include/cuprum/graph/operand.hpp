@@ -15,18 +15,21 @@ namespace cuprum::inline CUPRUM_ABI::graph {
 /// to keep valid as long as the graph can run. An owner that comes with an address is kept as a buffer is.
 class Operand {
  public:
+  /// From its beginning. Throws InvalidArgument for a closed buffer.
   Operand(const Buffer& buffer) : address_(buffer.handle()), buffer_(buffer), is_buffer_(true) {}
+  /// Memory of a device, or of the host, by its number.
   Operand(DevicePointer address, std::shared_ptr<const void> owner = {})
       : address_(address), owner_(std::move(owner)) {}
+  /// The same by a pointer.
   template <typename T>
     requires(std::is_object_v<T> || std::is_void_v<T>)
   Operand(T* address, std::shared_ptr<const void> owner = {})
       : Operand(reinterpret_cast<DevicePointer>(address), std::move(owner)) {}
 
-  DevicePointer address() const { return address_; }
-  bool buffer_is_given() const { return is_buffer_; }
-  const Buffer& buffer() const { return buffer_; }  ///< an empty handle when it is an address
-  const std::shared_ptr<const void>& owner() const { return owner_; }
+  DevicePointer address() const { return address_; }                   ///< where it begins
+  bool buffer_is_given() const { return is_buffer_; }                  ///< whether it is a buffer, and no address
+  const Buffer& buffer() const { return buffer_; }                     ///< an empty handle when it is an address
+  const std::shared_ptr<const void>& owner() const { return owner_; }  ///< null when none was given
 
  private:
   DevicePointer address_;
@@ -38,13 +41,13 @@ class Operand {
 /// What a copy in two or three dimensions covers. Rows of a side follow each other at its pitch, slices at its pitch
 /// times its height; 0 stands for no gaps.
 struct CopyExtent {
-  std::size_t width = 0;  ///< bytes of a row
-  std::size_t height = 1;
-  std::size_t depth = 1;
-  std::size_t dst_pitch = 0;
-  std::size_t src_pitch = 0;
-  std::size_t dst_height = 0;
-  std::size_t src_height = 0;
+  std::size_t width = 0;       ///< bytes of a row
+  std::size_t height = 1;      ///< rows of a slice
+  std::size_t depth = 1;       ///< slices
+  std::size_t dst_pitch = 0;   ///< bytes from one row of the destination to the next
+  std::size_t src_pitch = 0;   ///< the same of the source
+  std::size_t dst_height = 0;  ///< rows from one slice of the destination to the next
+  std::size_t src_height = 0;  ///< the same of the source
 
   friend bool operator==(const CopyExtent&, const CopyExtent&) = default;
 };

@@ -102,10 +102,12 @@ class CUPRUM_API NodePlace {
   /// which is a matter of streams.
   template <typename... Arguments>
   KernelNode launch(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const;
+  /// The same with arguments known at run time. What they point to is not kept.
   KernelNode launch(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const;
 
   /// A node that does nothing, after this place and all of `nodes`.
   EmptyNode join(const std::vector<GraphNode>& nodes) const;
+  /// The same with the nodes one by one: graph.join(left, right).
   template <std::derived_from<GraphNode>... Nodes>
   EmptyNode join(const Nodes&... nodes) const;
 
@@ -114,6 +116,7 @@ class CUPRUM_API NodePlace {
 
   /// Frees memory that an allocation node of this or another graph made.
   FreeNode deallocate(DevicePointer dptr) const;
+  /// The same by the node that allocated it.
   FreeNode deallocate(const AllocNode& node) const;
 
   /// Sets `width` elements in each of `height` rows, `pitch` bytes apart, to a value of 1, 2 or 4 bytes. The type must
@@ -122,14 +125,17 @@ class CUPRUM_API NodePlace {
   MemsetNode memset(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
                     std::size_t pitch = 0) const;
 
-  /// Copies between any two kinds of memory.
+  /// Copies `size` bytes between any two kinds of memory.
   MemcpyNode memcpy(const Operand& dst, const Operand& src, std::size_t size) const;
+  /// The same in two or three dimensions.
   MemcpyNode memcpy(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
 
   /// A copy of `child` as one node. The driver takes no child with conditional, allocation or free nodes.
   ChildGraphNode embed(const GraphDefinition& child) const;
 
+  /// Records the event, for streams and graphs to wait for.
   EventRecordNode record(const Event& event) const;
+  /// Makes the nodes behind it wait for the latest record of the event.
   EventWaitNode wait(const Event& event) const;
 
   /// Calls `function` on a thread of the driver; later nodes wait until it returns. It must not use CUDA, and what it
@@ -150,6 +156,7 @@ class CUPRUM_API NodePlace {
 
  protected:
   NodePlace() = default;
+  /// For the library itself.
   NodePlace(std::shared_ptr<cuprum::detail::GraphResource> graph, std::shared_ptr<cuprum::detail::NodeRecord> node)
       : graph_(std::move(graph)), node_(std::move(node)) {}
 
