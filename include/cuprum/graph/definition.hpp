@@ -21,12 +21,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace cuprum::inline CUPRUM_ABI::graph {
 
 class Graph;
+
+/// What a picture of a graph has beside its nodes and edges.
+struct GraphPictureOptions {
+  std::string title = {};
+  /// How long nodes take, as somebody has measured. Their labels say it, and the way through the graph that takes
+  /// longest is marked.
+  std::unordered_map<GraphNode, double> milliseconds = {};
+  bool handles = false;  ///< labels have the nodes' handles and the addresses of memory
+};
 
 /// A cheap handle: copies share one graph, which goes with the last of them, of the handles of its nodes and of the
 /// views of graphs inside of it. What it is made of is described at NodePlace, whose functions add nodes that wait for
@@ -66,6 +76,13 @@ class CUPRUM_API GraphDefinition : public NodePlace {
 
   /// Has the driver write the graph in the language of Graphviz. Throws DriverError when it can't.
   void debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options = {}) const;
+
+  /// The graph in the language of Graphviz, for people: kernels by name and shape, memory by size, graphs inside of
+  /// nodes as frames. The same graph gives the same text, but for handles.
+  std::string to_dot(const GraphPictureOptions& options = {}) const;
+
+  /// Has Graphviz draw that. Throws NotSupported where its program "dot" is not installed, Error when it fails.
+  void save_svg(const std::string& path, const GraphPictureOptions& options = {}) const;
 
   /// Whether it has not gone with a node that it was in.
   bool is_valid() const noexcept;

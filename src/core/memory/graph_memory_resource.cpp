@@ -1,0 +1,141 @@
+#include <cuprum/device.hpp>
+#include <cuprum/driver.hpp>
+#include <cuprum/error.hpp>
+#include <cuprum/graph_memory_resource.hpp>
+#include <cuprum/stream.hpp>
+#include <map>
+#include <mutex>
+#include <ostream>
+
+#include "core/base/context.hpp"
+#include "core/memory/graph_memory.hpp"
+#include "support/text.hpp"
+
+namespace cuprum::core {
+
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+void check_captured(const Stream& stream, std::size_t size) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  driver::call<&Api::cuStreamIsCapturing>(Doing{[&] { return text("asking whether ", stream, " is being captured"); }},
+                                          stream.handle(), &status);
+  if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+  throw InvalidArgument(text("allocating ", size, " bytes from a GraphMemoryResource on ", stream,
+                             ": the stream is not being captured; use a DeviceMemoryResource"));
+}
+
+}  // namespace
+
+DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
+  check_captured(stream, size);
+  if (stream.device().device_id() != device_) {
+    throw InvalidArgument(text("allocating ", size, " bytes from the GraphMemoryResource of device ", device_, " on ",
+                               stream, ": take that of the stream's device"));
+  }
+  CUdeviceptr pointer = 0;
+  driver::call<&Api::cuMemAllocAsync>(Doing{[&] { return text("allocating ", size, " bytes in a graph on ", stream); }},
+                                      &pointer, size, stream.handle());
+  return pointer;
+}
+
+// Whether there is something to free depends on whether the graph was launched, which is the program's business: so a
+// free that finds nothing is no failure.
+void GraphMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
+  const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, stream.handle());
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    return;
+  driver::detail::raise(
+      result, driver::detail::index_of_cuMemFreeAsync,
+      text("freeing ", size, " bytes of a graph at ", reinterpret_cast<void*>(pointer), " on ", stream));
+}
+
+const std::shared_ptr<GraphMemory>& graph_memory(int device) {
+  static std::mutex* const mutex = new std::mutex;  // destructors may need these at the end of the process
+  static auto* const known = new std::map<int, std::shared_ptr<GraphMemory>>;
+  std::lock_guard lock(*mutex);
+  std::shared_ptr<GraphMemory>& memory = (*known)[device];
+  if (!memory) memory = std::make_shared<GraphMemory>(device);
+  return memory;
+}
+
+}  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI {
+
+using driver::Api;
+using driver::Doing;
+using support::text;
+
+namespace {
+
+std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute which) {
+  cuuint64_t value = 0;
+  driver::call<&Api::cuDeviceGetGraphMemAttribute>(
+      Doing{[&] { return text("reading how much memory of device ", device, " belongs to graphs"); }}, device, which,
+      static_cast<void*>(&value));
+  return value;
+}
+
+void reset_graph_memory_mark(int device, CUgraphMem_attribute which) {
+  cuuint64_t zero = 0;
+  driver::call<&Api::cuDeviceSetGraphMemAttribute>(
+      Doing{[&] { return text("resetting a mark of the memory of graphs of device ", device); }}, device, which,
+      static_cast<void*>(&zero));
+}
+
+}  // namespace
+
+std::uint64_t GraphMemoryResourceAttributes::reserved_mem_current() const {
+  return graph_memory_attribute(device_, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+}
+
+std::uint64_t GraphMemoryResourceAttributes::reserved_mem_high() const {
+  return graph_memory_attribute(device_, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+}
+
+void GraphMemoryResourceAttributes::reset_reserved_mem_high() const {
+  reset_graph_memory_mark(device_, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+}
+
+std::uint64_t GraphMemoryResourceAttributes::used_mem_current() const {
+  return graph_memory_attribute(device_, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
+}
+
+std::uint64_t GraphMemoryResourceAttributes::used_mem_high() const {
+  return graph_memory_attribute(device_, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH);
+}
+
+void GraphMemoryResourceAttributes::reset_used_mem_high() const {
+  reset_graph_memory_mark(device_, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH);
+}
+
+std::ostream& operator<<(std::ostream& out, const GraphMemoryResourceAttributes& attributes) {
+  return out << "reserved_mem_current=" << attributes.reserved_mem_current()
+             << ", reserved_mem_high=" << attributes.reserved_mem_high()
+             << ", used_mem_current=" << attributes.used_mem_current()
+             << ", used_mem_high=" << attributes.used_mem_high();
+}
+
+GraphMemoryResource::GraphMemoryResource(const Device& device)
+    : MemoryResource(std::static_pointer_cast<Interface>(core::graph_memory(device.device_id()))) {}
+
+GraphMemoryResourceAttributes GraphMemoryResource::attributes() const {
+  return GraphMemoryResourceAttributes(device_id().value());
+}
+
+void GraphMemoryResource::trim() const {
+  const int device = device_id().value();
+  driver::call<&Api::cuDeviceGraphMemTrim>(
+      Doing{[&] { return text("giving back memory of graphs on device ", device); }}, device);
+}
+
+bool GraphMemoryResource::is_kind_of(const MemoryResource& resource) {
+  return dynamic_cast<core::GraphMemory*>(resource.implementation().get()) != nullptr;
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI
