@@ -5,8 +5,8 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says what each means. None needs a context; each is
-/// read once. One that the driver is too old to know is 0 or false, as without the feature. Threads may share it.
+/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says more. None needs a context; each is read once.
+/// One that the driver is too old to know is 0 or false, as without the feature. Threads may share it.
 class CUPRUM_API DeviceProperties {
  public:
 #define CUPRUM_DEVICE_PROPERTY(type, name, attribute) type name() const;
