@@ -28,6 +28,10 @@ class MemoryPool;
 class Stream;
 
 namespace detail {
+/// Keeps a buffer's memory, for what is given the buffer. Throws InvalidArgument when it is closed or empty.
+Kept<BufferResource> keep_memory(const Buffer& buffer);
+[[noreturn]] CUPRUM_API void refuse_buffer(const Buffer& buffer);
+
 template <typename T>
 concept Copyable = std::is_trivially_copyable_v<T>;
 
@@ -54,8 +58,8 @@ concept WritableRange = ContiguousRange<T> && requires(T& range) {
 }  // namespace detail
 
 /// A cheap handle: copies share one allocation, which is freed in the order of its stream when the last copy goes or at
-/// close(). A buffer keeps its memory resource and that stream alive. Threads may share it, except that close(),
-/// set_deallocation_stream() and VirtualMemoryResource::modify_allocation must not run while another thread uses it.
+/// close(). A buffer keeps its memory resource and that stream alive. Threads may share it, except that
+/// VirtualMemoryResource::modify_allocation must not run while another thread uses it.
 /// Made by Device::allocate and MemoryResource::allocate.
 ///
 /// All work with the contents is asynchronous: it is queued on the given stream and the calls return at once. A buffer
@@ -155,7 +159,8 @@ class CUPRUM_API Buffer {
     return {static_cast<T*>(host_view(sizeof(T), alignof(T))), size() / sizeof(T)};
   }
 
-  DevicePointer handle() const;
+  /// The address; 0 when the buffer is closed or empty.
+  DevicePointer handle() const noexcept;
   std::size_t size() const;
   bool is_device_accessible() const;
   bool is_host_accessible() const;
@@ -170,22 +175,25 @@ class CUPRUM_API Buffer {
   /// What from_handle() was given to keep alive; null without.
   std::shared_ptr<void> owner() const;
 
-  /// Makes the memory be freed after what is queued on `stream` then. Orders nothing now: what is queued on other
-  /// streams must be done, or be waited for by `stream`, before the buffer goes.
+  /// Makes the memory, of a part that of the whole, be freed after what is queued on `stream` then. Orders nothing now:
+  /// what is queued on other streams must be done, or be waited for by `stream`, before the buffer goes.
   void set_deallocation_stream(const Stream& stream) const;
 
-  /// Frees the memory for all copies, after what is queued on its stream; later use throws InvalidArgument. Closing
-  /// twice does nothing.
+  /// Ends the buffer for all copies; later use throws InvalidArgument. Closing twice does nothing. The memory is freed,
+  /// after what is then queued on its stream, when nothing that was given it needs it any more: views, parts, prepared
+  /// launches, DLPack tensors, calls on other threads.
   void close();
 
   /// The same, but after what is queued on `stream`.
   void close(const Stream& stream);
 
-  friend bool operator==(const Buffer& a, const Buffer& b) { return a.handle() == b.handle() && a.size() == b.size(); }
+  /// Whether both are the same bytes; closed and empty ones are none.
+  friend CUPRUM_API bool operator==(const Buffer& a, const Buffer& b) noexcept;
 
  private:
   friend struct detail::Access;
   friend class ManagedBuffer;
+  friend detail::Kept<detail::BufferResource> detail::keep_memory(const Buffer& buffer);
   explicit Buffer(detail::Shared<detail::BufferResource> shared) : shared_(std::move(shared)) {}
   void copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const;
   void copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const;
@@ -197,6 +205,13 @@ class CUPRUM_API Buffer {
 
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Buffer& buffer);
 
+inline detail::Kept<detail::BufferResource> detail::keep_memory(const Buffer& buffer) {
+  SharedState* state = buffer.shared_.get();
+  if (!state || !state->try_keep()) [[unlikely]]
+    refuse_buffer(buffer);
+  return Kept<BufferResource>(state);
+}
+
 template <typename T>
 Buffer MemoryResource::allocate(std::size_t count, const Stream& stream) const {
   return allocate(detail::size_in_bytes(count, sizeof(T)), stream);
@@ -204,11 +219,10 @@ Buffer MemoryResource::allocate(std::size_t count, const Stream& stream) const {
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
-/// By address and size, as buffers are compared. Throws InvalidArgument for a closed buffer.
+/// By address, so that parts that begin at the same one share it.
 template <>
 struct std::hash<cuprum::Buffer> {
-  std::size_t operator()(const cuprum::Buffer& buffer) const {
-    return std::hash<cuprum::DevicePointer>{}(buffer.handle() ^
-                                              (static_cast<cuprum::DevicePointer>(buffer.size()) << 48));
+  std::size_t operator()(const cuprum::Buffer& buffer) const noexcept {
+    return std::hash<cuprum::DevicePointer>{}(buffer.handle());
   }
 };

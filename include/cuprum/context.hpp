@@ -33,13 +33,14 @@ struct ContextOptions {
 /// A cheap handle: copies share one CUDA context. A context made by Device::create_context is destroyed when the last
 /// handle is gone or closed, nothing made in it is left (streams, events, buffers that are yet to be freed on one of
 /// its streams), and no thread has it from Device::set_current. Primary and foreign contexts are left to their owners.
-/// Threads may share it, except that close() must not run while another thread uses it.
+/// Threads may share it.
 class CUPRUM_API Context {
  public:
   /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
   Context() = default;
 
-  CUctx_st* handle() const;
+  /// Null when it is closed or empty.
+  CUctx_st* handle() const noexcept;
 
   /// Whether it has a part of the device only. Such contexts can't be made yet, so no.
   bool is_green() const;
@@ -62,7 +63,7 @@ class CUPRUM_API Context {
   friend struct detail::Access;
   friend struct std::hash<Context>;
   explicit Context(detail::Shared<detail::ContextResource> shared) : shared_(std::move(shared)) {}
-  const void* identity() const noexcept;
+  std::uint64_t identity() const noexcept;
   detail::Shared<detail::ContextResource> shared_;
 };
 
@@ -74,6 +75,6 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Context& context);
 template <>
 struct std::hash<cuprum::Context> {
   std::size_t operator()(const cuprum::Context& context) const noexcept {
-    return std::hash<const void*>()(context.identity());
+    return std::hash<std::uint64_t>()(context.identity());
   }
 };

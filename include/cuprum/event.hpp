@@ -26,8 +26,7 @@ struct EventOptions {
 };
 
 /// A cheap handle: copies share one CUDA event, which is released when the last copy goes or at close(). Threads may
-/// share it, except that close() must not run while another thread uses it. Made by Device::create_event and
-/// Stream::record.
+/// share it. Made by Device::create_event and Stream::record.
 class CUPRUM_API Event {
  public:
   /// An empty handle, for a variable that gets its value later; to use it before throws InvalidArgument.
@@ -57,9 +56,10 @@ class CUPRUM_API Event {
   bool is_ipc_enabled() const;
   Device device() const;
   Context context() const;
-  CUevent_st* handle() const;
+  /// Null when it is closed or empty.
+  CUevent_st* handle() const noexcept;
 
-  /// Releases the event for all copies; later use throws InvalidArgument. Closing twice does nothing.
+  /// Ends the event for all copies; later use throws InvalidArgument. Closing twice does nothing.
   void close();
 
   /// Milliseconds from `start` to `end`. Both must be open, timing-enabled, recorded and done, and of one context: else
@@ -82,7 +82,7 @@ class CUPRUM_API Event {
  private:
   friend struct detail::Access;
   friend struct std::hash<Event>;
-  const void* identity() const noexcept;
+  std::uint64_t identity() const noexcept;
   explicit Event(detail::Shared<detail::EventResource> shared) : shared_(std::move(shared)) {}
   detail::Shared<detail::EventResource> shared_;
 };
@@ -95,6 +95,6 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Event& event);
 template <>
 struct std::hash<cuprum::Event> {
   std::size_t operator()(const cuprum::Event& event) const noexcept {
-    return std::hash<const void*>()(event.identity());
+    return std::hash<std::uint64_t>()(event.identity());
   }
 };

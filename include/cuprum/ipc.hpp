@@ -94,8 +94,7 @@ class CUPRUM_API IPCEventDescriptor {
 };
 
 /// The right to map a memory pool: an open file descriptor, and which pool it is. A cheap handle: copies share the file
-/// descriptor, which is closed when the last copy and the memory resource that gave it are gone. Threads may share it,
-/// except that close() must not run while another thread uses it.
+/// descriptor, which is closed when the last copy and the memory resource that gave it are gone. Threads may share it.
 class CUPRUM_API IPCAllocationHandle {
  public:
   /// Takes over a file descriptor that came from another process by itself, without a word about the pool, so that less
@@ -109,9 +108,9 @@ class CUPRUM_API IPCAllocationHandle {
   /// Which pool this is. The file descriptor must travel on its own: Channel does that, or a child process inherits it.
   std::vector<std::byte> to_bytes() const;
 
-  /// The file descriptor; it stays this object's. It is not inherited by programs that this process starts, unless
-  /// they are given a duplicate (dup2, posix_spawn_file_actions_adddup2).
-  int handle() const;
+  /// The file descriptor, or -1 when this is closed or empty; it stays this object's. It is not inherited by programs
+  /// that this process starts, unless they are given a duplicate (dup2, posix_spawn_file_actions_adddup2).
+  int handle() const noexcept;
 
   /// Of the memory resource; none when nobody said.
   std::optional<Uuid> uuid() const;

@@ -92,7 +92,8 @@ class CUPRUM_API Linker {
 
   /// The linker that does the work.
   CompilerBackendType backend() const;
-  /// nvJitLink's handle (nvjitlink::Handle) or the driver's (CUlinkState), depending on backend().
+  /// nvJitLink's handle (nvjitlink::Handle) or the driver's (CUlinkState), depending on backend(); null when this
+  /// is closed or empty.
   void* handle() const;
 
   /// Gives the linker's state back, for all copies; later use, also of the logs, throws InvalidArgument.
@@ -104,6 +105,7 @@ class CUPRUM_API Linker {
 
  private:
   friend struct detail::Access;
+  explicit Linker(detail::Shared<detail::LinkerResource> shared) : shared_(std::move(shared)) {}
   detail::Shared<detail::LinkerResource> shared_;
 };
 

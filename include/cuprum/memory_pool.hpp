@@ -70,6 +70,7 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   /// Gives memory that is not in use back to the system, except for the last `min_bytes_to_keep` of it.
   void trim(std::size_t min_bytes_to_keep = 0) const;
 
+  /// Null when the pool is closed.
   CUmemPoolHandle_st* handle() const;
 
   /// Whether the pool was made for this resource; else it is one of the driver's.
@@ -89,8 +90,7 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   IPCAllocationHandle allocation_handle() const;
 
   /// Destroys a pool of its own for all copies; later allocations throw InvalidArgument. Buffers stay valid, the memory
-  /// goes when the last is freed. A pool of the driver's stays as it is. Closing twice does nothing. No other thread
-  /// may be using the resource meanwhile.
+  /// goes when the last is freed. A pool of the driver's stays as it is. Closing twice does nothing.
   void close();
 
   /// See MemoryResource::as.

@@ -19,6 +19,10 @@
 #include <memory>
 #include <optional>
 
+namespace cuprum::core {
+struct PointerFacts;
+}
+
 namespace cuprum::inline CUPRUM_ABI {
 
 class Buffer;
@@ -60,8 +64,10 @@ class CUPRUM_API MemoryResource {
     friend struct detail::BufferResource;
     /// deallocate() for a buffer that goes away: its stream may have been closed by the user, who then has no handle to
     /// it any more. The library's own resources do without making one.
-    virtual void take_back(DevicePointer pointer, std::size_t size,
-                           const std::shared_ptr<detail::StreamResource>& stream);
+    virtual void take_back(DevicePointer pointer, std::size_t size, const detail::Kept<detail::StreamResource>& stream);
+    /// For resources whose buffers differ: fills in what holds for the memory that begins there. False when the
+    /// functions above say it for all.
+    virtual bool knows(DevicePointer pointer, core::PointerFacts& facts) const;
   };
 
   /// An empty handle: all use but comparing, hashing and assigning to it throws InvalidArgument.

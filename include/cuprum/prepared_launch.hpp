@@ -18,7 +18,6 @@
 #include <cuprum/typed_kernel.hpp>
 #include <cuprum/untyped_prepared_launch.hpp>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -37,20 +36,20 @@ class ArgumentSlot {
   Parameter value_;
 };
 
-/// A buffer is asked for its address at each launch: it may have been closed, or have grown elsewhere.
+/// A buffer's memory is kept. It is asked for its address at each launch: it may have grown elsewhere.
 template <typename T>
 class ArgumentSlot<T*> {
  public:
   explicit ArgumentSlot(const PointerArgument<T>& argument) : pointer_(argument.pointer()) {
-    if (!argument.buffer()) return;
-    buffer_ = *argument.buffer();
-    offset_ = reinterpret_cast<DevicePointer>(pointer_) - buffer_->handle();
+    if (!argument.memory()) return;
+    memory_ = argument.memory();
+    offset_ = reinterpret_cast<DevicePointer>(pointer_) - memory_.handle();
   }
-  T* value() const { return buffer_ ? reinterpret_cast<T*>(buffer_->handle() + offset_) : pointer_; }
+  T* value() const { return memory_ ? reinterpret_cast<T*>(memory_.handle() + offset_) : pointer_; }
 
  private:
   T* pointer_;
-  std::optional<Buffer> buffer_;
+  Kept<BufferResource> memory_;
   DevicePointer offset_ = 0;  ///< of a view's first element, from the beginning of the buffer
 };
 
@@ -71,10 +70,10 @@ struct NthParameter {
 /// A launch whose kernel, configuration and arguments were looked up and checked once. Launching it costs what the
 /// driver's own call costs; an argument is written only when it changes. Made by prepare().
 ///
-/// Keeps alive: the kernel, the stream handle, and the memory of the buffers among its arguments, which therefore is
-/// freed only when no prepared launch names it any more, even if the buffer is closed. It does so as long as it exists
-/// or until another argument is set, not until the kernel has run. Memory that is named by a pointer or a std::span is
-/// the caller's business.
+/// Keeps alive: the kernel, the stream, and the memory of the buffers among its arguments, whether or not they are
+/// closed later: it works as before then, and the stream is released and the memory freed when no prepared launch has
+/// them any more. It does so as long as it exists or until another argument is set, not until the kernel has run.
+/// Memory that is named by a pointer or a std::span is the caller's business.
 ///
 /// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
 /// must not run beside any other use.
@@ -86,26 +85,20 @@ class PreparedLaunch {
                  const detail::ArgumentSize* sizes, detail::TypedArgumentOf<Parameters>... arguments)
       : plan_(detail::make_plan(stream, config, kernel, sizes, sizeof...(Parameters))),
         stream_(stream),
+        queue_(detail::keep_queue(stream)),
         slots_(detail::ArgumentSlot<Parameters>(std::move(arguments))...) {}
 
-  /// Queues the kernel on the stream that it was prepared for. Throws DriverError when the driver refuses it, and
-  /// InvalidArgument when the stream or a buffer is closed.
-  void operator()() const { (*this)(stream_); }
+  /// Queues the kernel on the stream that it was prepared for. Throws DriverError when the driver refuses it.
+  void operator()() const { launch_on(queue_); }
 
-  /// The same on another stream. A default stream, or one of another context or device, works too, but then everything
-  /// is looked up and checked again, as by launch().
-  void operator()(const Stream& stream) const {
-    std::apply([&](const auto&... slot) { detail::launch_plan_values(stream, *plan_, slot.value()...); }, slots_);
-  }
+  /// The same on another stream, and InvalidArgument when that is closed. A default stream, or one of another context
+  /// or device, works too, but then everything is looked up and checked again, as by launch().
+  void operator()(const Stream& stream) const { launch_on(detail::keep_queue(stream)); }
 
   /// The same on the stream that an object of another library offers, which is needed only during the call.
   template <IsStreamType Foreign>
   void operator()(const Foreign& stream) const {
-    std::apply(
-        [&](const auto&... slot) {
-          detail::launch_plan_values(detail::offered_stream(stream), *plan_, slot.value()...);
-        },
-        slots_);
+    launch_on(detail::offered_stream(stream));
   }
 
   /// Sets argument number I, counted from 0, for the launches from now on; those that are queued keep theirs. For a
@@ -118,7 +111,7 @@ class PreparedLaunch {
 
   /// Replaces the configuration, which is checked as by launch(); after an exception the old one is still there.
   void set_config(const LaunchConfig& config) {
-    plan_ = detail::make_plan(stream_, config, kernel(), nullptr, sizeof...(Parameters));
+    plan_ = detail::make_plan(queue_, config, kernel(), nullptr, sizeof...(Parameters));
   }
 
   const LaunchConfig& config() const { return detail::config_of(*plan_); }
@@ -126,8 +119,14 @@ class PreparedLaunch {
   const Stream& stream() const { return stream_; }
 
  private:
+  template <typename Queue>
+  void launch_on(const Queue& queue) const {
+    std::apply([&](const auto&... slot) { detail::launch_plan_values(queue, *plan_, slot.value()...); }, slots_);
+  }
+
   std::shared_ptr<const detail::LaunchPlan> plan_;
   Stream stream_;
+  detail::Kept<detail::StreamResource> queue_;
   std::tuple<detail::ArgumentSlot<Parameters>...> slots_;
 };
 

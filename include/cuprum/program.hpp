@@ -230,7 +230,8 @@ class CUPRUM_API Program {
 
   /// A program of the compiler's own, with the source and nothing compiled: nvrtc::Program, nvvm::Program, or for PTX
   /// what Linker::handle() is, by backend(). It is made at the first call and given back with this program; compile()
-  /// doesn't touch it. Throws what compile() throws for a compiler that isn't there and for bad options.
+  /// doesn't touch it. Null when this is closed or empty. Throws what compile() throws for a compiler that isn't there
+  /// and for bad options.
   void* handle() const;
 
   /// What the last compilation did about a precompiled header; none when `pch` or `create_pch` wasn't asked for, or
@@ -242,6 +243,7 @@ class CUPRUM_API Program {
 
  private:
   friend struct detail::Access;
+  explicit Program(detail::Shared<detail::ProgramResource> shared) : shared_(std::move(shared)) {}
   detail::Shared<detail::ProgramResource> shared_;
 };
 

@@ -41,8 +41,8 @@ struct StreamOptions {
 };
 
 /// A cheap handle: copies share one CUDA stream, which is released when the last copy goes or at close(). Releasing
-/// does not wait: work that was queued still runs. Threads may share a stream, except that close() must not run while
-/// another thread uses it. Made by Device::create_stream and Context::create_stream.
+/// does not wait: work that was queued still runs. Threads may share a stream. Made by Device::create_stream and
+/// Context::create_stream.
 ///
 /// A stream belongs to the context it was made in, and what is queued on it happens there, whatever is current. Only
 /// the default streams are different: they are names, and each use means the stream that has this name in the context
@@ -121,11 +121,12 @@ class CUPRUM_API Stream {
 
   /// The context it belongs to; for a default stream, the one that its work would go to now.
   Context context() const;
-  CUstream_st* handle() const;
+  /// Null when it is closed or empty.
+  CUstream_st* handle() const noexcept;
 
-  /// Releases the stream for all copies; later use throws InvalidArgument. Closing twice does nothing. Buffers that are
-  /// to be freed on this stream keep the CUDA stream alive until they are. A default stream is nobody's: closing lets
-  /// go of this handle only.
+  /// Ends the stream for all copies; later use throws InvalidArgument. Closing twice does nothing. The CUDA stream is
+  /// released when nothing needs it any more: buffers that are to be freed on it, prepared launches, calls on other
+  /// threads. A default stream is nobody's: closing lets go of this handle only.
   void close();
 
   /// Whether both stand for the same CUDA stream, which for default streams means the same name, whatever the device;
@@ -136,7 +137,7 @@ class CUPRUM_API Stream {
   friend struct detail::Access;
   friend struct std::hash<Stream>;
   explicit Stream(detail::Shared<detail::StreamResource> shared) : shared_(std::move(shared)) {}
-  const void* identity() const noexcept;
+  std::uint64_t identity() const noexcept;
   detail::Shared<detail::StreamResource> shared_;
 };
 
@@ -153,6 +154,6 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Stream& stream);
 template <>
 struct std::hash<cuprum::Stream> {
   std::size_t operator()(const cuprum::Stream& stream) const noexcept {
-    return std::hash<const void*>()(stream.identity());
+    return std::hash<std::uint64_t>()(stream.identity());
   }
 };

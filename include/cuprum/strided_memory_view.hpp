@@ -25,8 +25,9 @@ namespace cuprum::inline CUPRUM_ABI {
 class Stream;
 
 namespace detail {
+struct MemoryOf;
 struct ViewMaker;
-}
+}  // namespace detail
 
 /// Who can reach memory.
 enum class MemoryKind {
@@ -156,7 +157,8 @@ class CUPRUM_API StridedMemoryView {
   /// The device that the memory is on; none for host memory.
   std::optional<int> device_id() const { return device_id_; }
 
-  /// What the view keeps alive: the buffer it was made from, or one that wraps the memory.
+  /// The buffer that the view was made from, or one that wraps the memory. The view keeps the memory: it is good for
+  /// use also when the buffer is closed.
   const Buffer& exporting_obj() const { return buffer_; }
 
   /// The same memory with another layout, whose offsets count as those of layout() do, and another type of elements if
@@ -235,6 +237,7 @@ class CUPRUM_API StridedMemoryView {
 
  private:
   friend struct detail::ViewMaker;
+  friend struct detail::MemoryOf;
   StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout);
 
   template <typename T>
@@ -250,6 +253,7 @@ class CUPRUM_API StridedMemoryView {
   void* host_address() const;
 
   Buffer buffer_;
+  detail::Kept<detail::BufferResource> memory_;  ///< the buffer's, also when that is closed
   std::int64_t origin_;  ///< bytes from the beginning of the buffer to where the layout's offsets count from
   StridedLayout layout_;
   std::optional<DataType> dtype_;

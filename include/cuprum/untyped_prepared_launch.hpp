@@ -20,7 +20,8 @@ namespace cuprum::inline CUPRUM_ABI {
 /// What PreparedLaunch is for arguments whose types the compiler knows: the kernel, the configuration and the arguments
 /// were looked up and checked once. The values are copied when it is made and by set(); launching allocates nothing.
 ///
-/// Keeps alive: the kernel and the stream handle. What the arguments point to is the caller's business.
+/// Keeps alive: the kernel and the stream, also when that is closed. What the arguments point to is the caller's
+/// business.
 ///
 /// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
 /// must not run beside any other use.
@@ -36,8 +37,8 @@ class CUPRUM_API UntypedPreparedLaunch {
   ~UntypedPreparedLaunch() = default;
 
   /// Queues the kernel on the stream that it was prepared for, or on another: as PreparedLaunch does.
-  void operator()() const { (*this)(stream_); }
-  void operator()(const Stream& stream) const { detail::launch(stream, *plan_, addresses()); }
+  void operator()() const { detail::launch(queue_, *plan_, addresses()); }
+  void operator()(const Stream& stream) const { detail::launch(detail::keep_queue(stream), *plan_, addresses()); }
 
   /// The same on the stream that an object of another library offers, which is needed only during the call.
   template <IsStreamType Foreign>
@@ -65,6 +66,7 @@ class CUPRUM_API UntypedPreparedLaunch {
 
   std::shared_ptr<const detail::LaunchPlan> plan_;
   Stream stream_;
+  detail::Kept<detail::StreamResource> queue_;
   std::vector<std::size_t> sizes_;
   std::vector<std::byte> values_;  ///< one after the other, each aligned as any type needs at most
   std::vector<void*> addresses_;   ///< into `values_`

@@ -29,9 +29,8 @@ int current_or_first() {
 }
 
 // Returns what was current. `owner` is kept for as long as the thread has the context from us.
-std::optional<Context> make_current(const core::ContextRecord& context,
-                                    std::shared_ptr<detail::ContextResource> owner) {
-  static thread_local std::shared_ptr<detail::ContextResource> kept;
+std::optional<Context> make_current(const core::ContextRecord& context, std::shared_ptr<detail::OwnedContext> owner) {
+  static thread_local std::shared_ptr<detail::OwnedContext> kept;
   std::optional<Context> before;
   if (const core::ContextRecord* current = core::current_context()) before = core::context_handle(*current);
   driver::call<&Api::cuCtxSetCurrent>(
@@ -86,20 +85,20 @@ std::optional<Context> Device::set_current() const {
 }
 
 std::optional<Context> Device::set_current(const Context& context) const {
-  const auto& resource = Access::resource(context);
+  const auto resource = Access::keep(context);
   if (resource->context.device != device_id_) {
     throw InvalidArgument(
         text("making ", context, " current on device ", device_id_, ": call set_current of the context's own device"));
   }
-  return make_current(resource->context, resource->context.owner.lock());
+  return make_current(resource->context, resource->owned);
 }
 
 Context Device::context() const { return core::context_handle(context_for(device_id_)); }
 
 Context Device::create_context(const ContextOptions& options) const {
-  auto resource = std::make_shared<detail::ContextResource>(device_id_, options);
-  resource->context.owner = resource;
-  return Access::make<Context>(std::move(resource));
+  auto owned = std::make_shared<detail::OwnedContext>(device_id_, options);
+  owned->context.owner = owned;
+  return core::context_handle(owned->context);
 }
 
 void Device::sync() const {
@@ -110,7 +109,7 @@ void Device::sync() const {
 
 Stream Device::create_stream(const StreamOptions& options) const {
   ContextGuard guard(ContextChoice::current_of(device_id_));
-  return Access::make<Stream>(std::make_shared<detail::StreamResource>(guard.context(), options));
+  return Access::make<Stream, detail::StreamResource>(guard.context(), options);
 }
 
 Stream Device::checked(Stream stream) const {
@@ -128,7 +127,7 @@ Event Device::create_event(const EventOptions& options) const {
         "true})");
   }
   ContextGuard guard(ContextChoice::current_of(device_id_));
-  return Access::make_in_place<Event, detail::EventResource>(guard.context(), options);
+  return Access::make<Event, detail::EventResource>(guard.context(), options);
 }
 
 Stream Device::default_stream() const { return core::default_stream(core::usual_default_stream(), device_id_); }

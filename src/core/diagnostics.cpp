@@ -18,7 +18,7 @@ LogHook set_log_hook(LogHook hook) { return support::set_log_sink(std::move(hook
 LiveObjects live_objects() noexcept {
   core::destroy_deferred();
   return {
-      .contexts = detail::ContextResource::alive(),
+      .contexts = detail::OwnedContext::alive(),
       .streams = detail::StreamResource::alive(),
       .events = detail::EventResource::alive(),
       .buffers = detail::BufferResource::alive(),

@@ -17,9 +17,9 @@ ScopedCurrent::ScopedCurrent(const Device& device)
 
 // The handle that is kept is one of its own: close() of the caller's must not end it.
 ScopedCurrent::ScopedCurrent(const Context& context)
-    : context_(core::context_handle(detail::Access::resource(context)->context)) {
+    : context_(core::context_handle(detail::Access::keep(context)->context)) {
   driver::call<&Api::cuCtxPushCurrent>(Doing{[&] { return support::text("making ", context, " current"); }},
-                                       detail::Access::resource(context_)->context.handle);
+                                       context_.handle());
 }
 
 ScopedCurrent::~ScopedCurrent() {

@@ -143,7 +143,7 @@ TEST_F(ContextTest, IsDestroyedWithTheLastHandle) {
 TEST_F(ContextTest, CloseClosesAllCopies) {
   Context copy = own;
   own.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)copy.handle(); }), HasSubstr("this context is closed"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)copy.device(); }), HasSubstr("this context is closed"));
   EXPECT_THROW((void)copy.device(), InvalidArgument);
   EXPECT_THROW((void)copy.is_green(), InvalidArgument);
   EXPECT_THROW(copy.create_stream(), InvalidArgument);

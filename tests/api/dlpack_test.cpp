@@ -90,13 +90,16 @@ TYPED_TEST(DlpackImport, GivesTheTensorBackOnceWhenTheLastViewGoes) {
   EXPECT_EQ(foreign.deletions, 1);
 }
 
-TYPED_TEST(DlpackImport, GivesTheTensorBackWhenTheMemoryIsClosed) {
+TYPED_TEST(DlpackImport, GivesTheTensorBackWhenTheMemoryIsClosedAndNoViewIsLeft) {
   Foreign<TypeParam> foreign;
-  const StridedMemoryView view = from_dlpack(foreign.hand_out());
-  Buffer memory = view.exporting_obj();
-  memory.close();
+  {
+    const StridedMemoryView view = from_dlpack(foreign.hand_out());
+    Buffer memory = view.exporting_obj();
+    memory.close();
+    EXPECT_EQ(foreign.deletions, 0);
+    EXPECT_EQ(view.template as_span<float>()[3], 3);
+  }
   EXPECT_EQ(foreign.deletions, 1);
-  EXPECT_THROW((void)view.ptr(), InvalidArgument);
 }
 
 TYPED_TEST(DlpackImport, TakesATensorWithoutADeleter) {
@@ -510,7 +513,19 @@ TEST_F(DlpackExportTest, RefusesAClosedBuffer) {
   const auto view = StridedMemoryView::from_buffer<int>(buffer, {16});
   buffer.close();
   EXPECT_THROW(to_dlpack(buffer), InvalidArgument);
-  EXPECT_THROW(to_dlpack_versioned(view), InvalidArgument);
+  EXPECT_NE(to_dlpack_versioned(view)->dl_tensor.data, nullptr);  // the view has the memory
+}
+
+TEST_F(DlpackExportTest, KeepsTheMemoryOfABufferThatIsClosed) {
+  Buffer buffer = PinnedMemoryResource().allocate(64, stream);
+  buffer.as_span<std::int8_t>()[63] = 7;
+  {
+    const DLPackTensor tensor = to_dlpack(buffer);
+    buffer.close();
+    EXPECT_EQ(live_objects().buffers, 1u);
+    EXPECT_EQ(static_cast<const std::int8_t*>(tensor->dl_tensor.data)[63], 7);
+  }
+  EXPECT_EQ(live_objects().buffers, 0u);
 }
 
 TEST_F(DlpackExportTest, OfDeviceMemoryCanBeImportedAndUsed) {

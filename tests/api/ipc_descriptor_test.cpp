@@ -157,7 +157,8 @@ TEST(IpcAllocationHandle, CloseClosesForAllCopies) {
   const IPCAllocationHandle copy = handle;
   handle.close();
   handle.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { copy.handle(); }), HasSubstr("this allocation handle is closed"));
+  EXPECT_EQ(copy.handle(), -1);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { copy.to_bytes(); }), HasSubstr("this allocation handle is closed"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { copy.uuid(); }), HasSubstr("closed"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { copy.to_bytes(); }), HasSubstr("closed"));
 }

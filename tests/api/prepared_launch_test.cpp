@@ -164,11 +164,30 @@ TEST_F(PreparedLaunchTest, RefusesClosedObjects) {
   PreparedLaunch step = prepare(stream, config, scale, data, 2.0f, n);
   EXPECT_THAT(error_of<InvalidArgument>([&] { step.set<0>(closed); }), HasSubstr("this buffer is closed"));
   Stream gone = device.create_stream();
-  PreparedLaunch late = prepare(gone, config, scale, data, 2.0f, n);
   gone.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { late(); }), HasSubstr("this stream is closed"));
-  late(stream);
-  EXPECT_EQ(result().front(), 2.0f);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { prepare(gone, config, scale, data, 2.0f, n); }),
+              HasSubstr("this stream is closed"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { step(gone); }), HasSubstr("this stream is closed"));
+}
+
+TEST_F(PreparedLaunchTest, KeepsItsStreamWhenThatIsClosed) {
+  stream.sync();  // `data` is on the other stream
+  Stream own = device.create_stream();
+  const std::size_t before = live_objects().streams;
+  {
+    PreparedLaunch step = prepare(own, config, scale, data, 2.0f, n);
+    const PreparedLaunch copy = step;
+    own.close();
+    EXPECT_EQ(live_objects().streams, before);
+    step();
+    copy();
+    step.set_config(config);
+    step();
+    EXPECT_EQ(step.stream().handle(), nullptr);
+    device.sync();
+    EXPECT_EQ(result().front(), 8.0f);
+  }
+  EXPECT_EQ(live_objects().streams, before - 1);
 }
 
 TEST_F(PreparedLaunchTest, KeepsTheKernelAlive) {
@@ -193,12 +212,17 @@ TEST_F(PreparedLaunchTest, KeepsItsBuffersAlive) {
   EXPECT_EQ(live_objects().buffers, before);
 }
 
-TEST_F(PreparedLaunchTest, DoesNotUseABufferThatWasClosed) {
-  Buffer temporary = device.allocate(16, stream);
+TEST_F(PreparedLaunchTest, KeepsTheMemoryOfABufferThatIsClosed) {
+  const std::size_t before = live_objects().buffers;
+  Buffer temporary = upload(std::vector<float>{1, 1, 1, 1}, stream);
+  const DevicePointer address = temporary.handle();
   PreparedLaunch step = prepare(stream, config, scale, temporary, 2.0f, n);
   temporary.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { step(); }), HasSubstr("this buffer is closed"));
+  EXPECT_EQ(live_objects().buffers, before + 1);
+  step();
+  EXPECT_EQ(download<float>(Buffer::from_handle(address, 16), stream).front(), 2.0f);
   step.set<0>(data);
+  EXPECT_EQ(live_objects().buffers, before);
   step();
   EXPECT_EQ(result().front(), 2.0f);
 }

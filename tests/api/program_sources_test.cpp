@@ -82,7 +82,8 @@ TEST_F(ProgramSourcesTest, TheHandleIsAProgramOfTheCompiler) {
   EXPECT_NE(Program(ptx, SourceCodeType::ptx).handle(), nullptr);
   Program closed(cxx);
   closed.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { closed.handle(); }), HasSubstr("this program is closed"));
+  EXPECT_EQ(closed.handle(), nullptr);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { closed.compile(Target::ptx); }), HasSubstr("this program is closed"));
 }
 
 TEST_F(ProgramSourcesTest, PtxBecomesMachineCode) {

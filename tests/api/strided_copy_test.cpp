@@ -216,16 +216,18 @@ TEST_F(StridedCopyTest, RefusesADestinationWhoseElementsShareMemory) {
               HasSubstr("some of its elements share their memory"));
 }
 
-TEST_F(StridedCopyTest, RefusesAClosedStreamAndClosedBuffers) {
+TEST_F(StridedCopyTest, RefusesAClosedStreamAndTakesMemoryOfAClosedBuffer) {
   std::vector<int> a(6);
   Buffer buffer = device.allocate(24, stream);
+  buffer.fill<int>(9, stream);
   const auto from = StridedMemoryView::from_buffer<int>(buffer, {6});
   const auto to = StridedMemoryView::from_span(std::span(a));
   Stream closed = device.create_stream();
   closed.close();
   EXPECT_THROW(to.copy_from(from, closed), InvalidArgument);
   buffer.close();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { to.copy_from(from, stream); }), HasSubstr("closed"));
+  to.copy_from(from, stream);
+  EXPECT_THAT(a, ::testing::Each(9));
 }
 
 }  // namespace

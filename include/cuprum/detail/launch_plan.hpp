@@ -16,12 +16,18 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 /// library.
 struct LaunchPlan;
 
+/// Keeps a stream. Throws InvalidArgument when it is closed or empty.
+CUPRUM_API Kept<StreamResource> keep_queue(const Stream& stream);
+
 CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config,
+                                                       const Kernel& kernel, const ArgumentSize* sizes,
+                                                       std::size_t count);
+CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Kept<StreamResource>& stream, const LaunchConfig& config,
                                                        const Kernel& kernel, const ArgumentSize* sizes,
                                                        std::size_t count);
 CUPRUM_API std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config,
                                                        const Kernel& kernel, const KernelArguments& arguments);
-CUPRUM_API void launch(const Stream& stream, const LaunchPlan& plan, void** addresses);
+CUPRUM_API void launch(const Kept<StreamResource>& stream, const LaunchPlan& plan, void** addresses);
 CUPRUM_API void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses);
 CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
 CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);

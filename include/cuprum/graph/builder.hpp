@@ -32,8 +32,7 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 struct GraphBuilderSlot;
 
 /// Makes the graph keep a kernel and buffers, if something is captured.
-CUPRUM_API void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel,
-                                const std::vector<Buffer>& buffers);
+CUPRUM_API void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const KeptBuffers& buffers);
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::inline CUPRUM_ABI::graph {

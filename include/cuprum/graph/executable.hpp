@@ -70,7 +70,7 @@ class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
   friend class Graph;
   using ExecutableGraphNode::ExecutableGraphNode;
   void replace(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
-               std::vector<Buffer> buffers) const;
+               cuprum::detail::KeptBuffers buffers) const;
 };
 
 /// See MemsetNode.

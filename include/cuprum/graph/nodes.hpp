@@ -55,9 +55,9 @@ class CUPRUM_API KernelNode : public GraphNode {
   static bool is_kind_of(const GraphNode& node);
 
  private:
-  void replace(const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const;
+  void replace(const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const;
   void replace(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
-               std::vector<Buffer> buffers) const;
+               cuprum::detail::KeptBuffers buffers) const;
 };
 
 /// Allocates memory.

@@ -16,7 +16,8 @@ namespace cuprum::inline CUPRUM_ABI::graph {
 class Operand {
  public:
   /// From its beginning. Throws InvalidArgument for a closed buffer.
-  Operand(const Buffer& buffer) : address_(buffer.handle()), buffer_(buffer), is_buffer_(true) {}
+  Operand(const Buffer& buffer)
+      : memory_(cuprum::detail::keep_memory(buffer)), address_(memory_.handle()), buffer_(buffer) {}
   /// Memory of a device, or of the host, by its number.
   Operand(DevicePointer address, std::shared_ptr<const void> owner = {})
       : address_(address), owner_(std::move(owner)) {}
@@ -27,14 +28,16 @@ class Operand {
       : Operand(reinterpret_cast<DevicePointer>(address), std::move(owner)) {}
 
   DevicePointer address() const { return address_; }                   ///< where it begins
-  bool buffer_is_given() const { return is_buffer_; }                  ///< whether it is a buffer, and no address
+  bool buffer_is_given() const { return static_cast<bool>(memory_); }  ///< whether it is a buffer, and no address
   const Buffer& buffer() const { return buffer_; }                     ///< an empty handle when it is an address
   const std::shared_ptr<const void>& owner() const { return owner_; }  ///< null when none was given
+  /// Of the buffer; for the library.
+  const cuprum::detail::Kept<cuprum::detail::BufferResource>& memory() const { return memory_; }
 
  private:
+  cuprum::detail::Kept<cuprum::detail::BufferResource> memory_;  ///< of the buffer, also when that is closed
   DevicePointer address_;
   Buffer buffer_;
-  bool is_buffer_ = false;
   std::shared_ptr<const void> owner_;
 };
 

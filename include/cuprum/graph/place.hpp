@@ -24,27 +24,29 @@ struct GraphResource;
 struct NodeRecord;
 
 /// The buffers among the arguments of a kernel node, which its graph keeps.
+using KeptBuffers = std::vector<Kept<BufferResource>>;
+
 template <typename T>
-void keep_buffer(std::vector<Buffer>& kept, const T& argument) {
+void keep_buffer(KeptBuffers& kept, const T& argument) {
   if constexpr (std::derived_from<T, Buffer>) {
-    kept.push_back(argument);
+    kept.push_back(keep_memory(argument));
   } else if constexpr (View<T>) {
-    kept.push_back(argument.exporting_obj());
+    kept.push_back(MemoryOf::view(argument));
   }
 }
 
 template <typename... Arguments>
-std::vector<Buffer> kept_buffers(const Arguments&... arguments) {
-  std::vector<Buffer> kept;
+KeptBuffers kept_buffers(const Arguments&... arguments) {
+  KeptBuffers kept;
   (keep_buffer(kept, arguments), ...);
   return kept;
 }
 
 /// Calls `use(ArgumentList, buffers)` with a kernel's arguments.
 template <typename Use, typename... Values>
-decltype(auto) use_values(Use&& use, std::vector<Buffer> buffers, const Values&... values) {
+decltype(auto) use_values(Use&& use, KeptBuffers buffers, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
-  static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
+  static constexpr ArgumentSize sizes[] = {argument_size<Values>..., 0};
   return use(ArgumentList{addresses, sizes, sizeof...(Values)}, std::move(buffers));
 }
 template <typename Use, typename... Arguments>
@@ -166,7 +168,7 @@ class CUPRUM_API NodePlace {
  private:
   friend struct cuprum::detail::GraphAccess;
   KernelNode add_kernel(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
-                        std::vector<Buffer> buffers) const;
+                        cuprum::detail::KeptBuffers buffers) const;
   MemsetNode add_memset(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width, std::size_t height,
                         std::size_t pitch) const;
 };

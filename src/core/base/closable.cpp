@@ -4,6 +4,32 @@
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
+void SharedState::close() noexcept {
+  if (is_permanent_) return;
+  if (keepers_.fetch_or(closed_mark, std::memory_order_acq_rel) == 0) give_back();
+}
+
+// The state itself goes when both the handles and the resource are gone: the one who gives the resource back may still
+// be at it when the last handle goes.
+void SharedState::give_back() noexcept {
+  release();
+  drop_part();
+}
+
+void SharedState::last_handle_is_gone() noexcept {
+  if (keepers_.load(std::memory_order_acquire) == 0) {  // nobody else knows of it
+    release();
+    delete this;
+    return;
+  }
+  close();
+  drop_part();
+}
+
+void SharedState::drop_part() noexcept {
+  if (parts_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
 void Access::refuse(const char* what, bool is_closed) {
   if (is_closed)
     throw InvalidArgument(support::text("this ", what, " is closed: close() was called on it or on a copy"));

@@ -1,4 +1,5 @@
-// The inside of the handle classes: see docs/design/driver-seam.md.
+// The inside of the handle classes: what their copies share, and how a resource is kept beyond close(). See
+// docs/guide/lifetimes.md for the rule.
 #pragma once
 
 #include <cuprum/buffer.hpp>
@@ -13,71 +14,122 @@
 #include <cuprum/program.hpp>
 #include <cuprum/stream.hpp>
 #include <memory>
-#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
-/// What all copies of a handle share. The resource is released when the last of its users goes: all copies, or close(),
-/// and those that depend on it, such as a buffer that is yet to be freed on a stream.
+/// What all copies of a handle share, with the resource in place. A resource says its handle() as a number.
 template <typename Resource>
-struct Closable {
-  std::shared_ptr<Resource> resource;
+struct Closable final : SharedState {
+  template <typename... Arguments>
+  explicit Closable(std::in_place_t, Arguments&&... arguments) : resource(std::forward<Arguments>(arguments)...) {
+    set_handle(resource.number());
+  }
+  template <typename... Arguments>
+  explicit Closable(Permanent permanent, Arguments&&... arguments)
+      : SharedState(permanent), resource(std::forward<Arguments>(arguments)...) {
+    set_handle(resource.number());
+  }
+  using SharedState::Permanent;
+  using SharedState::set_handle;
+  ~Closable() override {}  // release() has destroyed the resource
+
+  union {
+    Resource resource;
+  };
+
+ private:
+  void release() noexcept override { resource.~Resource(); }
 };
 
-/// For resources on which nothing depends but their handles: held in place, which makes them cheaper to make.
-template <typename Resource>
-struct ClosableInPlace {
-  std::optional<Resource> resource;
-};
-template <>
-struct Closable<BufferResource>;
-template <>
-struct Closable<EventResource>;
+/// Makes a resource without a handle, for those who keep it.
+template <typename Resource, typename... Arguments>
+Kept<Resource> make_kept(Arguments&&... arguments) {
+  auto* shared = new Closable<Resource>(std::in_place, std::forward<Arguments>(arguments)...);
+  const Shared<Resource> handle(shared);
+  shared->try_keep();
+  return Kept<Resource>(shared);
+}
 
 struct Access {
-  /// The resource behind a handle. Throws InvalidArgument when it is closed, and when the handle is empty.
+  /// Keeps the resource behind a handle: for an operation, or as long as the result is kept. Throws when the handle is
+  /// closed or empty.
   template <typename Handle>
-  static auto& resource(const Handle& handle) {
-    if (!handle.shared_ || !handle.shared_->resource) [[unlikely]]
-      refuse(title(handle), handle.shared_ != nullptr);
-    return handle.shared_->resource;
+  static auto keep(const Handle& handle) {
+    auto kept = try_keep(handle);
+    if (!kept) [[unlikely]]
+      refuse(handle);
+    return kept;
+  }
+
+  /// Says that the handle is closed or empty.
+  template <typename Handle>
+  [[noreturn]] static void refuse(const Handle& handle) {
+    refuse(title(handle), handle.shared_.get() != nullptr);
+  }
+
+  /// The same; nothing when the handle is closed or empty.
+  template <typename Handle>
+  static auto try_keep(const Handle& handle) noexcept {
+    return try_keep_shared(handle.shared_);
+  }
+
+  /// Keeps the resources behind handles of any kind as one thing, for lists of what something was given.
+  template <typename... Handle>
+  static std::shared_ptr<const void> keeper_of(const Handle&... handles) {
+    return std::make_shared<const std::tuple<decltype(keep(handles))...>>(keep(handles)...);
   }
 
   template <typename Handle>
   static bool is_open(const Handle& handle) noexcept {
-    return handle.shared_ && handle.shared_->resource;
+    const SharedState* state = handle.shared_.get();
+    return state && !state->is_closed();
+  }
+
+  /// CUDA's handle or the address as a number; 0 for a handle that is closed or empty.
+  template <typename Handle>
+  static std::uint64_t number(const Handle& handle) noexcept {
+    const SharedState* state = handle.shared_.get();
+    return state ? state->handle() : 0;
+  }
+
+  /// "a closed stream", "an empty stream": how a handle is printed that stands for nothing.
+  template <typename Handle>
+  static std::string state_in_words(const Handle& handle) {
+    return std::string(handle.shared_ ? "a closed " : "an empty ") + title(handle);
   }
 
   template <typename Handle>
-  static void close(Handle& handle) {
-    if (handle.shared_) handle.shared_->resource.reset();
+  static void close(Handle& handle) noexcept {
+    if (SharedState* state = handle.shared_.get()) state->close();
   }
 
-  template <typename Handle, typename Resource>
-  static Handle make(std::shared_ptr<Resource> resource) {
-    return Handle(std::make_shared<Closable<Resource>>(Closable<Resource>{std::move(resource)}));
-  }
-
-  /// For resources that are held in place.
-  template <typename Handle, typename Resource>
-  static Handle wrap(std::shared_ptr<Closable<Resource>> shared) {
-    return Handle(std::move(shared));
-  }
   template <typename Handle, typename Resource, typename... Arguments>
-  static Handle make_in_place(Arguments&&... arguments) {
-    auto shared = std::make_shared<Closable<Resource>>();
-    shared->resource.emplace(std::forward<Arguments>(arguments)...);
-    return Handle(std::move(shared));
+  static Handle make(Arguments&&... arguments) {
+    return Handle(Shared<Resource>(new Closable<Resource>(std::in_place, std::forward<Arguments>(arguments)...)));
+  }
+
+  /// A handle for a new state.
+  template <typename Handle, typename Resource>
+  static Handle take(Closable<Resource>* made) noexcept {
+    return Handle(Shared<Resource>(made));
+  }
+
+  /// A handle for a state that is never destroyed.
+  template <typename Handle, typename Resource>
+  static Handle wrap(Closable<Resource>& permanent) noexcept {
+    return Handle(Shared<Resource>(&permanent));
   }
 
   // Kernels and object code have no close(): their handles hold the resource itself.
-  static const std::shared_ptr<KernelResource>& resource(const Kernel& kernel) {
+  static const std::shared_ptr<KernelResource>& keep(const Kernel& kernel) {
     if (!kernel.resource_) [[unlikely]]
       refuse("kernel", false);
     return kernel.resource_;
   }
-  static const std::shared_ptr<ObjectCodeResource>& resource(const ObjectCode& code) {
+  static const std::shared_ptr<ObjectCodeResource>& keep(const ObjectCode& code) {
     if (!code.resource_) [[unlikely]]
       refuse("object code", false);
     return code.resource_;
@@ -89,6 +141,14 @@ struct Access {
   static Device device(int id) { return Device(id, Device::Unchecked{}); }
 
  private:
+  template <typename Resource>
+  static Kept<Resource> try_keep_shared(const Shared<Resource>& shared) noexcept {
+    SharedState* state = shared.get();
+    if (!state || !state->try_keep()) [[unlikely]]
+      return {};
+    return Kept<Resource>(state);
+  }
+
   static const char* title(const Context&) { return "context"; }
   static const char* title(const Stream&) { return "stream"; }
   static const char* title(const Event&) { return "event"; }

@@ -24,7 +24,7 @@ struct ContextRecord {
   mutable std::atomic<bool> held{false};
 
   /// Whoever destroys a context that we made. What is made in the context shares it; empty for all other contexts.
-  mutable std::weak_ptr<detail::ContextResource> owner;
+  mutable std::weak_ptr<detail::OwnedContext> owner;
 };
 
 /// The primary context of a device. It is retained at the first call and never released: when the process ends, the

@@ -163,7 +163,7 @@ Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
 
 Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
   check_handle(handle);
-  const std::shared_ptr<detail::ObjectCodeResource>& resource = Access::resource(code);
+  const std::shared_ptr<detail::ObjectCodeResource>& resource = Access::keep(code);
   const core::ContextRecord& context = core::context_for(Device().device_id());
   ContextGuard guard(context);
   check_library(handle, resource->library(context), resource->code);
@@ -171,7 +171,7 @@ Kernel Kernel::from_handle(CUkern_st* handle, const ObjectCode& code) {
 }
 
 const std::vector<ParameterInfo>& Kernel::arguments_info() const {
-  const KernelResource& resource = *Access::resource(*this);
+  const KernelResource& resource = *Access::keep(*this);
   if (!resource.parameters) {
     throw NotSupported(text("the parameters of kernel ", resource.name, " are told by drivers of CUDA 12.4 or newer"));
   }
@@ -179,14 +179,14 @@ const std::vector<ParameterInfo>& Kernel::arguments_info() const {
 }
 
 std::optional<std::span<const ParameterInfo>> Kernel::known_arguments_info() const {
-  const KernelResource& resource = *Access::resource(*this);
+  const KernelResource& resource = *Access::keep(*this);
   if (!resource.parameters) return std::nullopt;
   return *resource.parameters;
 }
 
 // Before CUDA 12.4 asking for the function loads it.
 void Kernel::load(const Device& device) const {
-  KernelResource& resource = *Access::resource(*this);
+  KernelResource& resource = *Access::keep(*this);
   const ResolvedKernel& kernel = resource.in(core::context_for(device.device_id()));
   if (!driver::api().cuFuncLoad.function) return;
   ContextGuard guard(kernel.context);
@@ -195,7 +195,7 @@ void Kernel::load(const Device& device) const {
       kernel.function);
 }
 
-const std::shared_ptr<KernelResource>& Kernel::resource() const { return Access::resource(*this); }
+const std::shared_ptr<KernelResource>& Kernel::resource() const { return Access::keep(*this); }
 
 const std::string& Kernel::name() const { return resource()->name; }
 

@@ -93,57 +93,57 @@ std::shared_ptr<KernelResource> ObjectCodeResource::kernel(CUkernel handle, cons
 }
 
 Kernel ObjectCode::get_kernel(std::string_view name) const {
-  const CurrentLibrary library(*Access::resource(*this));
-  const std::string symbol = symbol_of(std::string(name), Access::resource(*this)->code);
+  const CurrentLibrary library(*Access::keep(*this));
+  const std::string symbol = symbol_of(std::string(name), Access::keep(*this)->code);
   CUkernel kernel = nullptr;
   const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library.handle, symbol.c_str());
-  if (result == CUDA_ERROR_NOT_FOUND) core::refuse_unknown_kernel(name, library.handle, Access::resource(*this)->code);
+  if (result == CUDA_ERROR_NOT_FOUND) core::refuse_unknown_kernel(name, library.handle, Access::keep(*this)->code);
   if (result != CUDA_SUCCESS) {
     driver::detail::raise(result, driver::detail::index_of_cuLibraryGetKernel,
-                          text("finding kernel '", name, "' in ", core::title(Access::resource(*this)->code)));
+                          text("finding kernel '", name, "' in ", core::title(Access::keep(*this)->code)));
   }
-  return Access::make_kernel(Access::resource(*this)->kernel(kernel, symbol));
+  return Access::make_kernel(Access::keep(*this)->kernel(kernel, symbol));
 }
 
 std::vector<std::string> ObjectCode::kernel_names() const {
-  return core::kernel_names(CurrentLibrary(*Access::resource(*this)).handle, Access::resource(*this)->code);
+  return core::kernel_names(CurrentLibrary(*Access::keep(*this)).handle, Access::keep(*this)->code);
 }
 
 Buffer ObjectCode::get_global(std::string_view name) const {
-  const CurrentLibrary library(*Access::resource(*this));
-  const Variable variable = find_variable(name, library.handle, Access::resource(*this)->code);
+  const CurrentLibrary library(*Access::keep(*this));
+  const Variable variable = find_variable(name, library.handle, Access::keep(*this)->code);
   return detail::wrap_buffer(variable.pointer, variable.size, resource_);
 }
 
 Buffer ObjectCode::get_global(std::string_view name, std::size_t size) const {
   Buffer variable = get_global(name);
   if (variable.size() == size) return variable;
-  throw InvalidArgument(text("variable '", name, "' in ", core::title(Access::resource(*this)->code), " has ",
+  throw InvalidArgument(text("variable '", name, "' in ", core::title(Access::keep(*this)->code), " has ",
                              variable.size(), " bytes, not ", size));
 }
 
 CUmod_st* ObjectCode::get_module() const {
-  const CurrentLibrary library(*Access::resource(*this));
+  const CurrentLibrary library(*Access::keep(*this));
   CUmodule module = nullptr;
   driver::call<&Api::cuLibraryGetModule>(Doing{[&] {
-                                           return text("module of ", core::title(Access::resource(*this)->code),
+                                           return text("module of ", core::title(Access::keep(*this)->code),
                                                        " on device ", library.context.device);
                                          }},
                                          &module, library.handle);
   return module;
 }
 
-std::string_view ObjectCode::code() const { return Access::resource(*this)->code.bytes; }
+std::string_view ObjectCode::code() const { return Access::keep(*this)->code.bytes; }
 
-Target ObjectCode::code_type() const { return Access::resource(*this)->code.type; }
+Target ObjectCode::code_type() const { return Access::keep(*this)->code.type; }
 
-const std::string& ObjectCode::name() const { return Access::resource(*this)->code.name; }
+const std::string& ObjectCode::name() const { return Access::keep(*this)->code.name; }
 
 const std::unordered_map<std::string, std::string>& ObjectCode::symbol_mapping() const {
-  return Access::resource(*this)->code.symbol_mapping;
+  return Access::keep(*this)->code.symbol_mapping;
 }
 
-CUlib_st* ObjectCode::handle() const { return CurrentLibrary(*Access::resource(*this)).handle; }
+CUlib_st* ObjectCode::handle() const { return CurrentLibrary(*Access::keep(*this)).handle; }
 
 std::ostream& operator<<(std::ostream& out, Target target) {
   constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};

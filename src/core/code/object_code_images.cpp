@@ -105,7 +105,7 @@ ObjectCode ObjectCode::from_file(const std::string& path, ObjectCodeOptions opti
   return checked(std::move(code));
 }
 
-std::string ObjectCode::to_bytes() const { return core::code_to_bytes(Access::resource(*this)->code); }
+std::string ObjectCode::to_bytes() const { return core::code_to_bytes(Access::keep(*this)->code); }
 
 ObjectCode ObjectCode::from_bytes(std::string_view bytes) {
   std::optional<Code> code = core::code_from_bytes(bytes);
@@ -116,7 +116,7 @@ ObjectCode ObjectCode::from_bytes(std::string_view bytes) {
 }
 
 void ObjectCode::save(const std::string& path) const {
-  const Code& code = Access::resource(*this)->code;
+  const Code& code = Access::keep(*this)->code;
   if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
   const std::string fatbin = code.type == Target::cubin ? core::portable_fatbin(code) : std::string();
   support::write_file(path, fatbin.empty() ? code.bytes : fatbin);

@@ -13,6 +13,7 @@ namespace cuprum::inline CUPRUM_ABI {
 using core::LinkedFrom;
 using detail::Access;
 using detail::Code;
+using detail::Kept;
 using detail::LinkerResource;
 using support::text;
 
@@ -79,46 +80,46 @@ std::unique_ptr<LinkState> start_link(const LinkerOptions& options, CompilerBack
 
 namespace cuprum::inline CUPRUM_ABI {
 
-Linker::Linker(const std::vector<ObjectCode>& codes, LinkerOptions options)
-    : shared_(std::make_shared<detail::Closable<LinkerResource>>()) {
+Linker::Linker(const std::vector<ObjectCode>& codes, LinkerOptions options) {
   if (codes.empty()) throw InvalidArgument(text("there is nothing to link in linker '", options.name, "'"));
-  auto resource = std::make_shared<LinkerResource>();
-  resource->backend = options.backend ? *options.backend : which_backend();
-  options.as_arguments(resource->backend);  // complains of what is wrong with them
-  if (resource->backend == CompilerBackendType::nvjitlink && !options.arch) options.arch = core::default_architecture();
+  const CompilerBackendType backend = options.backend ? *options.backend : which_backend();
+  options.as_arguments(backend);  // complains of what is wrong with them
+  if (backend == CompilerBackendType::nvjitlink && !options.arch) options.arch = core::default_architecture();
   auto inputs = std::make_shared<LinkedFrom>(std::move(options));
   for (const ObjectCode& code : codes) {
-    const std::shared_ptr<detail::ObjectCodeResource>& held = Access::resource(code);
+    const std::shared_ptr<detail::ObjectCodeResource>& held = Access::keep(code);
     check_input(held->code);
     inputs->codes.emplace_back(held, &held->code);
   }
-  resource->state = start(*inputs, resource->backend);
-  resource->inputs = std::move(inputs);
-  shared_->resource = std::move(resource);
+  auto state = start(*inputs, backend);
+  *this = Access::make<Linker, LinkerResource>(std::move(inputs), backend, std::move(state));
 }
 
 ObjectCode Linker::link(Target target) {
-  LinkerResource& linker = *Access::resource(*this);
-  const LinkedFrom& inputs = *linker.inputs;
+  const Kept<LinkerResource> linker = Access::keep(*this);
+  const LinkedFrom& inputs = *linker->inputs;
   check_target(target, inputs.options);
-  if (linker.is_linked) linker.state = start(inputs, linker.backend);
-  linker.is_linked = true;
-  core::Linked result = linker.state->complete(target);
+  if (linker->is_linked) linker->state = start(inputs, linker->backend);
+  linker->is_linked = true;
+  core::Linked result = linker->state->complete(target);
   Code linked{.type = result.type, .name = inputs.options.name, .bytes = std::move(result.bytes)};
   for (const auto& code : inputs.codes)
     linked.symbol_mapping.insert(code->symbol_mapping.begin(), code->symbol_mapping.end());
   // The driver's linker makes what its own driver loads.
-  if (linker.backend == CompilerBackendType::nvjitlink && target == Target::cubin) linked.source = linker.inputs;
+  if (linker->backend == CompilerBackendType::nvjitlink && target == Target::cubin) linked.source = linker->inputs;
   return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(linked)));
 }
 
-std::string Linker::get_info_log() const { return Access::resource(*this)->state->info_log(); }
+std::string Linker::get_info_log() const { return Access::keep(*this)->state->info_log(); }
 
-std::string Linker::get_error_log() const { return Access::resource(*this)->state->error_log(); }
+std::string Linker::get_error_log() const { return Access::keep(*this)->state->error_log(); }
 
-CompilerBackendType Linker::backend() const { return Access::resource(*this)->backend; }
+CompilerBackendType Linker::backend() const { return Access::keep(*this)->backend; }
 
-void* Linker::handle() const { return Access::resource(*this)->state->handle(); }
+void* Linker::handle() const {
+  const Kept<LinkerResource> linker = Access::try_keep(*this);
+  return linker ? linker->state->handle() : nullptr;
+}
 
 void Linker::close() { Access::close(*this); }
 

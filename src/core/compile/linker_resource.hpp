@@ -9,6 +9,12 @@
 namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct LinkerResource : support::Counted<LinkerResource> {
+  LinkerResource(std::shared_ptr<const core::LinkedFrom> the_inputs, CompilerBackendType the_backend,
+                 std::unique_ptr<core::LinkState> the_state) noexcept
+      : inputs(std::move(the_inputs)), backend(the_backend), state(std::move(the_state)) {}
+
+  std::uint64_t number() const noexcept { return 0; }
+
   std::shared_ptr<const core::LinkedFrom> inputs;
   CompilerBackendType backend;
   std::unique_ptr<core::LinkState> state;

@@ -21,6 +21,7 @@ using core::Compiled;
 using core::NvrtcCompilation;
 using detail::Access;
 using detail::Code;
+using detail::Kept;
 using detail::ProgramResource;
 using support::text;
 
@@ -140,19 +141,14 @@ SourceCodeType type_of_file(const std::filesystem::path& path) {
 Program::Program(std::string_view source, ProgramOptions options)
     : Program(source, SourceCodeType::cxx, std::move(options)) {}
 
-Program::Program(std::string_view source, SourceCodeType type, ProgramOptions options)
-    : shared_(std::make_shared<detail::Closable<ProgramResource>>()) {
+Program::Program(std::string_view source, SourceCodeType type, ProgramOptions options) {
   if (source.empty()) throw InvalidArgument(text("the source of program '", options.name, "' is empty"));
   for (const ExtraSource& extra : options.extra_sources) {
     if (extra.source.empty()) {
       throw InvalidArgument(text("the extra source '", extra.name, "' of program '", options.name, "' is empty"));
     }
   }
-  auto resource = std::make_shared<ProgramResource>();
-  resource->source = source;
-  resource->type = type;
-  resource->options = std::move(options);
-  shared_->resource = std::move(resource);
+  *this = Access::make<Program, ProgramResource>(source, type, std::move(options));
 }
 
 Program Program::from_file(const std::string& path, ProgramOptions options) {
@@ -161,7 +157,7 @@ Program Program::from_file(const std::string& path, ProgramOptions options) {
 }
 
 ObjectCode Program::compile(Target target, const CompileOptions& options) const {
-  const std::shared_ptr<ProgramResource> program = Access::resource(*this);
+  const Kept<ProgramResource> program = Access::keep(*this);
   const auto compile = [&] {
     switch (program->type) {
       case SourceCodeType::ptx: return compile_ptx(*program, target, options);
@@ -180,14 +176,15 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
 }
 
 void* Program::handle() const {
-  ProgramResource& program = *Access::resource(*this);
-  std::lock_guard lock(program.native_mutex);
-  if (!program.native) program.native = native_program(program);
-  return program.native.get();
+  const Kept<ProgramResource> program = Access::try_keep(*this);
+  if (!program) return nullptr;
+  std::lock_guard lock(program->native_mutex);
+  if (!program->native) program->native = native_program(*program);
+  return program->native.get();
 }
 
 CompilerBackendType Program::backend() const {
-  switch (Access::resource(*this)->type) {
+  switch (Access::keep(*this)->type) {
     case SourceCodeType::ptx: return Linker::which_backend();
     case SourceCodeType::nvvm: return CompilerBackendType::nvvm;
     case SourceCodeType::cxx: break;
@@ -195,7 +192,7 @@ CompilerBackendType Program::backend() const {
   return CompilerBackendType::nvrtc;
 }
 
-std::optional<PCHStatusType> Program::pch_status() const { return Access::resource(*this)->pch_status; }
+std::optional<PCHStatusType> Program::pch_status() const { return Access::keep(*this)->pch_status; }
 
 void Program::close() { Access::close(*this); }
 

@@ -12,9 +12,14 @@
 namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct ProgramResource : support::Counted<ProgramResource> {
-  std::string source;
-  SourceCodeType type = SourceCodeType::cxx;
-  ProgramOptions options;
+  ProgramResource(std::string_view the_source, SourceCodeType the_type, ProgramOptions the_options)
+      : source(the_source), type(the_type), options(std::move(the_options)) {}
+
+  std::uint64_t number() const noexcept { return 0; }
+
+  const std::string source;
+  const SourceCodeType type;
+  const ProgramOptions options;
   std::atomic<std::optional<PCHStatusType>> pch_status{std::nullopt};  // of the last compilation
 
   std::mutex native_mutex;

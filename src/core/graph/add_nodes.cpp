@@ -159,7 +159,8 @@ Kind add_conditional(const NodePlace& place, const GraphCondition& condition, Gr
 }  // namespace
 
 KernelNode NodePlace::add_kernel(const LaunchConfig& config, const Kernel& kernel,
-                                 const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const {
+                                 const cuprum::detail::ArgumentList& arguments,
+                                 cuprum::detail::KeptBuffers buffers) const {
   GraphAccess::graph(*this);
   ContextGuard guard(ContextChoice::current());
   return add_kernel_node(*this, config, core::kernel_request(guard.context(), config, kernel, arguments, buffers));

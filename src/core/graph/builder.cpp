@@ -10,6 +10,7 @@
 #include "core/graph/executable.hpp"
 #include "core/graph/node_params.hpp"
 #include "core/graph/resources.hpp"
+#include "core/stream/default_streams.hpp"
 #include "driver/capture_failures.hpp"
 #include "support/text.hpp"
 
@@ -25,8 +26,9 @@ GraphBuilderResource& detail::GraphAccess::builder(const graph::GraphBuilder& bu
 }
 
 graph::GraphBuilder Stream::create_graph_builder() const {
-  (void)handle();  // refuses a closed stream
-  return GraphAccess::builder(std::make_unique<GraphBuilderResource>(*this, GraphBuilderResource::Kind::primary,
+  // A handle of its own: the capture ends on the stream also when this one is closed.
+  return GraphAccess::builder(std::make_unique<GraphBuilderResource>(core::handle_of(detail::Access::keep(*this)),
+                                                                     GraphBuilderResource::Kind::primary,
                                                                      GraphBuilderResource::State::not_started));
 }
 
@@ -258,10 +260,10 @@ std::ostream& operator<<(std::ostream& out, const GraphBuilder& builder) {
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
-void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const std::vector<Buffer>& buffers) {
+void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const KeptBuffers& buffers) {
   if (GraphAccess::builder(builder).state != GraphBuilderResource::State::capturing) return;  // a plain launch
   core::Owners owners{core::keeper(kernel)};
-  for (const Buffer& buffer : buffers) owners.push_back(core::keeper(buffer));
+  for (const auto& buffer : buffers) owners.push_back(core::keeper(buffer));
   core::keep_in_graph(builder, std::move(owners));
 }
 

@@ -64,8 +64,9 @@ CapturePoint capture_point(const Stream& stream) {
   const CUgraphNode* nodes = nullptr;
   const CUgraphEdgeData* edges = nullptr;
   std::size_t count = 0;
+  const auto queue = detail::Access::keep(stream);
   driver::call<&Api::cuStreamGetCaptureInfo>(Doing{[&] { return text("asking what ", stream, " captures"); }},
-                                             stream.handle(), &point.status, &id, &point.graph, &nodes, &edges, &count);
+                                             queue->handle, &point.status, &id, &point.graph, &nodes, &edges, &count);
   if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return point;
   point.after.assign(nodes, nodes + count);
   if (edges) point.edges.assign(edges, edges + count);

@@ -86,8 +86,9 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
   CUDA_GRAPH_INSTANTIATE_PARAMS params = instantiate_params(options);
   auto slot = std::make_shared<GraphExecSlot>();
   auto updated = std::make_shared<UpdatedOperands>();
-  ContextGuard guard(options.upload_stream ? Queue(*Access::resource(*options.upload_stream)).context
-                                           : ContextChoice::current());
+  detail::Kept<detail::StreamResource> upload;
+  if (options.upload_stream) upload = Access::keep(*options.upload_stream);
+  ContextGuard guard(upload ? upload->context() : ContextChoice::current());
   PendingAttachment attachment(definition.handle, {updated});  // the executable graph gets it, and the definition not
   CUgraphExec handle = nullptr;
   const CUresult result = driver::try_call<&Api::cuGraphInstantiateWithParams>(&handle, definition.handle, &params);
@@ -110,6 +111,7 @@ using cuprum::detail::Access;
 using cuprum::detail::GraphAccess;
 using cuprum::detail::GraphExecResource;
 using cuprum::detail::GraphResource;
+using cuprum::detail::Kept;
 using cuprum::detail::StreamResource;
 using driver::Api;
 using driver::Doing;
@@ -127,16 +129,16 @@ GraphExecResource& open_graph(const std::shared_ptr<cuprum::detail::GraphExecSlo
 
 void Graph::launch(const Stream& stream) const {
   GraphExecResource& graph = open_graph(shared_);
-  const StreamResource& queue = *Access::resource(stream);
-  core::queue_work<&Api::cuGraphLaunch>(queue, Doing{[&] { return text("launching ", *this, " on ", stream); }},
-                                        graph.handle, queue.handle);
+  const Kept<StreamResource> queue = Access::keep(stream);
+  core::queue_work<&Api::cuGraphLaunch>(*queue, Doing{[&] { return text("launching ", *this, " on ", stream); }},
+                                        graph.handle, queue->handle);
 }
 
 void Graph::upload(const Stream& stream) const {
   GraphExecResource& graph = open_graph(shared_);
-  const StreamResource& queue = *Access::resource(stream);
-  core::queue_work<&Api::cuGraphUpload>(queue, Doing{[&] { return text("uploading ", *this, " on ", stream); }},
-                                        graph.handle, queue.handle);
+  const Kept<StreamResource> queue = Access::keep(stream);
+  core::queue_work<&Api::cuGraphUpload>(*queue, Doing{[&] { return text("uploading ", *this, " on ", stream); }},
+                                        graph.handle, queue->handle);
 }
 
 void Graph::update(const GraphDefinition& source) const {
@@ -218,7 +220,8 @@ void ExecutableGraphNode::set_enabled(bool enabled) const {
 }
 
 void ExecutableKernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
-                                   const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const {
+                                   const cuprum::detail::ArgumentList& arguments,
+                                   cuprum::detail::KeptBuffers buffers) const {
   const GraphExecResource& graph = open_graph(graph_);
   const LaunchConfig fixed = core::kernel_attributes(source_node(node_));
   if (config.cluster != fixed.cluster || config.is_cooperative != fixed.is_cooperative) {

@@ -63,14 +63,16 @@ void check_extent(const CopyExtent& extent) {
 
 }  // namespace
 
-std::shared_ptr<const void> keeper(const Buffer& buffer) { return std::make_shared<const Buffer>(buffer); }
+std::shared_ptr<const void> keeper(const detail::Kept<detail::BufferResource>& memory) {
+  return std::make_shared<const detail::Kept<detail::BufferResource>>(memory);
+}
 
-std::shared_ptr<const void> keeper(const Event& event) { return std::make_shared<const Event>(event); }
+std::shared_ptr<const void> keeper(const Event& event) { return Access::keeper_of(event); }
 
-std::shared_ptr<const void> keeper(const Kernel& kernel) { return Access::resource(kernel); }
+std::shared_ptr<const void> keeper(const Kernel& kernel) { return Access::keep(kernel); }
 
 std::shared_ptr<const void> keeper(const Operand& operand) {
-  return operand.buffer_is_given() ? keeper(operand.buffer()) : operand.owner();
+  return operand.buffer_is_given() ? keeper(operand.memory()) : operand.owner();
 }
 
 void check_node_config(const LaunchConfig& config) {
@@ -84,7 +86,7 @@ namespace {
 
 NodeRequest checked_kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                                    void** addresses) {
-  detail::KernelResource& resource = *Access::resource(kernel);
+  detail::KernelResource& resource = *Access::keep(kernel);
   check_node_config(config);
   admit(config, resource.in(context), resource.name);
   const NativeLaunch launch(config);
@@ -109,16 +111,16 @@ NodeRequest checked_kernel_request(const ContextRecord& context, const LaunchCon
 }  // namespace
 
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
-                           const detail::ArgumentList& arguments, const std::vector<Buffer>& buffers) {
-  check_arguments(*Access::resource(kernel), "launching", arguments.sizes, arguments.count);
+                           const detail::ArgumentList& arguments, const detail::KeptBuffers& buffers) {
+  check_arguments(*Access::keep(kernel), "launching", arguments.sizes, arguments.count);
   NodeRequest request = checked_kernel_request(context, config, kernel, arguments.addresses);
-  for (const Buffer& buffer : buffers) request.owners.push_back(keeper(buffer));
+  for (const auto& buffer : buffers) request.owners.push_back(keeper(buffer));
   return request;
 }
 
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                            const KernelArguments& arguments) {
-  check_arguments(*Access::resource(kernel), "launching", arguments);
+  check_arguments(*Access::keep(kernel), "launching", arguments);
   return checked_kernel_request(context, config, kernel, const_cast<void**>(arguments.addresses.data()));
 }
 
@@ -199,14 +201,16 @@ NodeRequest child_request(CUgraph child) {
 }
 
 NodeRequest record_request(const Event& event) {
+  const auto kept = Access::keep(event);
   NodeRequest request{params_of(CU_GRAPH_NODE_TYPE_EVENT_RECORD), {keeper(event)}, {.event = event}};
-  request.params.eventRecord.event = event.handle();
+  request.params.eventRecord.event = kept->handle;
   return request;
 }
 
 NodeRequest wait_request(const Event& event) {
+  const auto kept = Access::keep(event);
   NodeRequest request{params_of(CU_GRAPH_NODE_TYPE_WAIT_EVENT), {keeper(event)}, {.event = event}};
-  request.params.eventWait.event = event.handle();
+  request.params.eventWait.event = kept->handle;
   return request;
 }
 

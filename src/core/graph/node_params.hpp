@@ -21,14 +21,14 @@ struct NodeRequest {
 };
 
 /// What keeps an object that a node uses, beyond close().
-std::shared_ptr<const void> keeper(const Buffer& buffer);
+std::shared_ptr<const void> keeper(const detail::Kept<detail::BufferResource>& memory);
 std::shared_ptr<const void> keeper(const Event& event);
 std::shared_ptr<const void> keeper(const Kernel& kernel);
 std::shared_ptr<const void> keeper(const graph::Operand& operand);
 
 /// The owners are the kernel and then the buffers among the arguments, of which `addresses` are the driver's to copy.
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
-                           const detail::ArgumentList& arguments, const std::vector<Buffer>& buffers);
+                           const detail::ArgumentList& arguments, const detail::KeptBuffers& buffers);
 /// The same with arguments that are known at run time, of which nothing is kept.
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                            const KernelArguments& arguments);

@@ -112,12 +112,12 @@ void KernelNode::update(const LaunchConfig& config) const {
   core::set_kernel_attributes(handle(), config);
 }
 
-void KernelNode::replace(const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const {
+void KernelNode::replace(const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const {
   replace(config(), kernel(), arguments, std::move(buffers));
 }
 
 void KernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
-                         const cuprum::detail::ArgumentList& arguments, std::vector<Buffer> buffers) const {
+                         const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const {
   GraphAccess::node(*this);
   ContextGuard guard(core::ContextChoice::current());
   set(*this, core::kernel_request(guard.context(), config, kernel, arguments, buffers));

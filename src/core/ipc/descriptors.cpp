@@ -33,8 +33,8 @@ namespace {
 IPCAllocationHandle make_handle(FileDescriptor descriptor, const PoolIdentity& identity) {
   if (!descriptor) throw InvalidArgument("the file descriptor of a memory pool is negative: expected an open one");
   auto shared = std::make_shared<const FileDescriptor>(std::move(descriptor));
-  return Access::make<IPCAllocationHandle>(
-      std::make_shared<AllocationHandleResource>(AllocationHandleResource{std::move(shared), identity}));
+  return Access::make<IPCAllocationHandle, AllocationHandleResource>(
+      AllocationHandleResource{std::move(shared), identity});
 }
 
 }  // namespace
@@ -79,16 +79,19 @@ IPCAllocationHandle IPCAllocationHandle::from_bytes(std::span<const std::byte> b
 }
 
 std::vector<std::byte> IPCAllocationHandle::to_bytes() const {
-  const PoolIdentity& identity = Access::resource(*this)->identity;
+  const PoolIdentity identity = Access::keep(*this)->identity;
   wire::PoolRecord record{};
   record.pool = identity.uuid.value_or(Uuid{});
   record.place = identity.place;
   return wire::seal(record, 0, identity.origin);
 }
 
-int IPCAllocationHandle::handle() const { return Access::resource(*this)->descriptor->get(); }
+int IPCAllocationHandle::handle() const noexcept {
+  const auto kept = Access::try_keep(*this);
+  return kept ? kept->descriptor->get() : -1;
+}
 
-std::optional<Uuid> IPCAllocationHandle::uuid() const { return Access::resource(*this)->identity.uuid; }
+std::optional<Uuid> IPCAllocationHandle::uuid() const { return Access::keep(*this)->identity.uuid; }
 
 void IPCAllocationHandle::close() { Access::close(*this); }
 
@@ -102,9 +105,10 @@ std::ostream& operator<<(std::ostream& out, const IPCEventDescriptor& descriptor
 }
 
 std::ostream& operator<<(std::ostream& out, const IPCAllocationHandle& handle) {
-  if (!Access::is_open(handle)) return out << "a closed allocation handle";
-  out << "file descriptor " << handle.handle() << " of memory pool ";
-  if (const auto uuid = handle.uuid()) return out << *uuid;
+  const auto kept = Access::try_keep(handle);
+  if (!kept) return out << Access::state_in_words(handle);
+  out << "file descriptor " << kept->descriptor->get() << " of memory pool ";
+  if (const auto& uuid = kept->identity.uuid) return out << *uuid;
   return out << "without a name";
 }
 

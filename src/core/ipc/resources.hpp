@@ -27,6 +27,8 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 struct AllocationHandleResource {
   std::shared_ptr<const support::FileDescriptor> descriptor;  ///< shared with the memory resource
   core::PoolIdentity identity;
+
+  std::uint64_t number() const noexcept { return 0; }
 };
 
 /// The way into the descriptors, which are plain values.

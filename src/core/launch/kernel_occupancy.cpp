@@ -16,6 +16,7 @@ using core::ContextGuard;
 using core::NativeLaunch;
 using core::ResolvedKernel;
 using detail::Access;
+using detail::Kept;
 using detail::KernelResource;
 using detail::StreamResource;
 using driver::Api;
@@ -72,8 +73,8 @@ MaxPotentialBlockSize best_block_size(KernelResource& resource, const Device& de
 template <auto EntryPoint>
 int ask_about_clusters(KernelResource& resource, const Device& device, const LaunchConfig& config, const Stream& stream,
                        const char* what) {
-  const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   if (guard.context().device != device.device_id()) {
     throw InvalidArgument(text(what, " of kernel ", resource.name, " on device ", device.device_id(), ": ", stream,
                                " is on device ", guard.context().device));
@@ -81,7 +82,7 @@ int ask_about_clusters(KernelResource& resource, const Device& device, const Lau
   const ResolvedKernel& kernel = resource.in(guard.context());
   core::check_shape(config, kernel, resource.name);
   const NativeLaunch launch(config);  // has the attributes that `native` points to
-  const CUlaunchConfig native = launch.on(queue.handle);
+  const CUlaunchConfig native = launch.on(queue->handle);
   int result = 0;
   driver::call<EntryPoint>(Doing{[&] { return text(what, " of kernel ", resource.name); }}, &result, kernel.function,
                            &native);

@@ -32,7 +32,7 @@ void** checked(const KernelArguments& arguments, const KernelResource& kernel) {
 template <typename Arguments, typename StreamOf>
 void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& kernel, const Arguments& arguments,
                StreamOf&& stream) {
-  KernelResource& resource = *Access::resource(kernel);
+  KernelResource& resource = *Access::keep(kernel);
   void** const addresses = checked(arguments, resource);
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     ResolvedKernel& resolved = resource.in(context);
@@ -47,11 +47,13 @@ void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& ker
 
 void detail::launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                     const ArgumentList& arguments) {
-  launch_on(*Access::resource(stream), config, kernel, arguments, [&]() -> const Stream& { return stream; });
+  const auto queue = Access::keep(stream);
+  launch_on(*queue, config, kernel, arguments, [&]() -> const Stream& { return stream; });
 }
 
 void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) {
-  launch_on(*Access::resource(stream), config, kernel, arguments, [&]() -> const Stream& { return stream; });
+  const auto queue = Access::keep(stream);
+  launch_on(*queue, config, kernel, arguments, [&]() -> const Stream& { return stream; });
 }
 
 void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,

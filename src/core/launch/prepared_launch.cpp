@@ -24,10 +24,9 @@ struct LaunchPlan {
 
 namespace {
 
-std::shared_ptr<const LaunchPlan> plan_for(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
-                                           std::size_t argument_count) {
-  const StreamResource& queue = *Access::resource(stream);
-  KernelResource& resource = *Access::resource(kernel);
+std::shared_ptr<const LaunchPlan> plan_for(const StreamResource& queue, const LaunchConfig& config,
+                                           const Kernel& kernel, std::size_t argument_count) {
+  KernelResource& resource = *Access::keep(kernel);
   ContextGuard guard(queue.context());
   ResolvedKernel& resolved = resource.in(guard.context());
   core::admit(config, resolved, resource.name);
@@ -51,23 +50,32 @@ void launch_plan(const Queue& queue, const LaunchPlan& plan, void** addresses, L
 
 std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                                             const ArgumentSize* sizes, std::size_t count) {
-  Access::resource(stream);  // refused before anything else is looked at
-  core::check_arguments(*Access::resource(kernel), "launching", sizes, count);
-  return plan_for(stream, config, kernel, count);
+  return make_plan(keep_queue(stream), config, kernel, sizes, count);
+}
+
+std::shared_ptr<const LaunchPlan> make_plan(const Kept<StreamResource>& stream, const LaunchConfig& config,
+                                            const Kernel& kernel, const ArgumentSize* sizes, std::size_t count) {
+  core::check_arguments(*Access::keep(kernel), "launching", sizes, count);
+  return plan_for(*stream, config, kernel, count);
 }
 
 std::shared_ptr<const LaunchPlan> make_plan(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                                             const KernelArguments& arguments) {
-  Access::resource(stream);
-  core::check_arguments(*Access::resource(kernel), "launching", arguments);
-  return plan_for(stream, config, kernel, arguments.sizes.size());
+  const Kept<StreamResource> queue = keep_queue(stream);
+  core::check_arguments(*Access::keep(kernel), "launching", arguments);
+  return plan_for(*queue, config, kernel, arguments.sizes.size());
 }
 
-void launch(const Stream& stream, const LaunchPlan& plan, void** addresses) {
+Kept<StreamResource> keep_queue(const Stream& stream) { return Access::keep(stream); }
+
+void launch(const Kept<StreamResource>& stream, const LaunchPlan& plan, void** addresses) {
   launch_plan(
-      *Access::resource(stream), plan, addresses,
-      [&] { launch(stream, plan.config, plan.kernel, ArgumentList{addresses, nullptr, plan.argument_count}); },
-      [&]() -> const Stream& { return stream; });
+      *stream, plan, addresses,
+      [&] {
+        launch(core::handle_of(stream), plan.config, plan.kernel,
+               ArgumentList{addresses, nullptr, plan.argument_count});
+      },
+      [&] { return core::handle_of(stream); });
 }
 
 void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses) {

@@ -6,7 +6,7 @@
 namespace cuprum::inline CUPRUM_ABI {
 
 void detail::check_signature(const Kernel& kernel, const ArgumentSize* sizes, std::size_t count) {
-  core::check_arguments(*Access::resource(kernel), "naming the parameters of", sizes, count);
+  core::check_arguments(*Access::keep(kernel), "naming the parameters of", sizes, count);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -20,6 +20,7 @@ UntypedPreparedLaunch::UntypedPreparedLaunch(const Stream& stream, const LaunchC
                                              const KernelArguments& arguments)
     : plan_(detail::make_plan(stream, config, kernel, arguments)),
       stream_(stream),
+      queue_(detail::keep_queue(stream)),
       sizes_(arguments.sizes.begin(), arguments.sizes.end()) {
   std::size_t room = 0;
   for (const std::size_t size : sizes_) room += aligned(size);
@@ -30,7 +31,7 @@ UntypedPreparedLaunch::UntypedPreparedLaunch(const Stream& stream, const LaunchC
 }
 
 UntypedPreparedLaunch::UntypedPreparedLaunch(const UntypedPreparedLaunch& other)
-    : plan_(other.plan_), stream_(other.stream_), sizes_(other.sizes_), values_(other.values_) {
+    : plan_(other.plan_), stream_(other.stream_), queue_(other.queue_), sizes_(other.sizes_), values_(other.values_) {
   point_at_own_values();
 }
 
@@ -58,7 +59,7 @@ void UntypedPreparedLaunch::set(std::size_t index, const void* value, std::size_
 }
 
 void UntypedPreparedLaunch::set_config(const LaunchConfig& config) {
-  plan_ = detail::make_plan(stream_, config, kernel(), nullptr, sizes_.size());
+  plan_ = detail::make_plan(queue_, config, kernel(), nullptr, sizes_.size());
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

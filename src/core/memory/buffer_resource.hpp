@@ -20,63 +20,83 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 struct BufferResource : support::Counted<BufferResource> {
   /// Memory that is somebody else's.
   BufferResource(DevicePointer the_pointer, std::size_t the_size, std::shared_ptr<void> the_owner) noexcept
-      : pointer(the_pointer), size(the_size), owner(std::move(the_owner)), reached(true) {}
+      : pointer(the_pointer), size(the_size), owner(std::move(the_owner)), reached_(true) {}
   /// Memory that is given back.
   BufferResource(DevicePointer the_pointer, std::size_t the_size,
-                 const std::shared_ptr<MemoryResource::Interface>& the_memory,
-                 std::shared_ptr<StreamResource> the_stream) noexcept
-      : pointer(the_pointer), size(the_size), memory(the_memory), stream(std::move(the_stream)) {}
-  /// A part of other memory, which `the_whole` keeps.
-  BufferResource(const BufferResource& other, std::size_t offset, std::size_t the_size,
-                 std::shared_ptr<const void> the_whole) noexcept
-      : pointer(other.pointer + offset),
+                 const std::shared_ptr<MemoryResource::Interface>& the_memory, Kept<StreamResource> the_stream) noexcept
+      : pointer(the_pointer), size(the_size), memory(the_memory), freed_on_(std::move(the_stream)) {}
+  /// A part of other memory.
+  BufferResource(const Kept<BufferResource>& other, std::size_t offset, std::size_t the_size) noexcept
+      : pointer(other->pointer + offset),
         size(the_size),
-        memory(other.memory),
-        stream(other.stream),
-        owner(other.owner),
-        whole(std::move(the_whole)),
-        mapped(other.mapped),
-        reached(other.reached.load()) {}
+        memory(other->memory),
+        owner(other->owner),
+        whole(other->whole ? other->whole : other),
+        mapped(other->mapped) {}
   BufferResource(const BufferResource&) = delete;
   BufferResource& operator=(const BufferResource&) = delete;
   ~BufferResource();
+
+  std::uint64_t number() const noexcept { return pointer; }
+
+  /// That the memory was allocated with: itself, unless it is a part.
+  const BufferResource& allocation() const noexcept { return whole ? *whole : *this; }
 
   // These two change when a VirtualMemoryResource lets the buffer grow.
   DevicePointer pointer;
   std::size_t size;
 
   std::shared_ptr<MemoryResource::Interface> memory;  ///< takes the memory back; null for a wrapped buffer
-  std::shared_ptr<StreamResource> stream;             ///< in whose order it is taken back; settled
   std::shared_ptr<void> owner;                        ///< of a wrapped buffer
-  std::shared_ptr<const void> whole;                  ///< of a part, which gives nothing back: what keeps the memory
+  const Kept<BufferResource> whole;                   ///< of a part, which gives nothing back: what does
   bool mapped = false;                                ///< imported from another process
-  std::atomic<bool> reached{false};  ///< the stream is known to have reached the allocation, so the host may touch it
 
-  /// What the driver knows of the memory, for buffers without a resource that does; asked once.
-  const core::PointerFacts& facts() const;
+  /// Makes the memory be taken back in this stream's order, which is settled.
+  void free_on(Kept<StreamResource> stream) const;
+  /// The stream in whose order the memory was allocated, and so the one that has to get there before anybody else uses
+  /// it. None for memory that was there before.
+  Kept<StreamResource> allocated_on() const;
+  /// The stream in whose order it is taken back.
+  Kept<StreamResource> freed_on() const;
+  /// Blocks until the host may touch the memory as far as the allocation is concerned: until then it may belong to a
+  /// buffer that was freed on the stream but is still in use.
+  void wait_for_allocation() const;
+
+  /// Who can use the memory, and where it is: what its resource knows, or else the driver, which is asked once.
+  core::PointerFacts facts() const;
+  bool is_managed() const;
 
  private:
-  mutable std::mutex facts_mutex_;
-  mutable std::optional<core::PointerFacts> facts_;  ///< once they were asked for
+  const core::PointerFacts& driver_facts() const;
+
+  mutable std::mutex mutex_;                         ///< guards what follows, until the memory is taken back
+  mutable Kept<StreamResource> freed_on_;            ///< in whose order the memory is taken back; settled
+  mutable Kept<StreamResource> made_on_;             ///< in whose order it was allocated, when that is another
+  mutable std::optional<core::PointerFacts> facts_;  ///< of the driver, once they were asked for
+  mutable std::atomic<bool> reached_{false};         ///< the stream is known to have reached the allocation
 };
 
-template <>
-struct Closable<BufferResource> : ClosableInPlace<BufferResource> {};
+/// Gives a buffer another address.
+inline void move_buffer(Closable<BufferResource>& shared, DevicePointer pointer) noexcept {
+  shared.resource.pointer = pointer;
+  shared.set_handle(pointer);
+}
 
 /// A buffer of memory that `memory` allocates.
 template <typename Handle = Buffer>
 Handle allocate_buffer(const std::shared_ptr<MemoryResource::Interface>& memory, std::size_t size,
                        const Stream& stream) {
-  std::shared_ptr<StreamResource> queue = core::settled(Access::resource(stream));
-  auto shared = std::make_shared<Closable<BufferResource>>();  // first: there must be a place for what is allocated
-  shared->resource.emplace(size == 0 ? 0 : memory->allocate(size, stream), size, memory, std::move(queue));
-  return Access::wrap<Handle>(std::move(shared));
+  // First: there must be a place for what is allocated.
+  auto* shared = new Closable<BufferResource>(std::in_place, 0, size, memory, core::settled(Access::keep(stream)));
+  Handle buffer = Access::take<Handle>(shared);
+  if (size != 0) move_buffer(*shared, memory->allocate(size, stream));
+  return buffer;
 }
 
 /// A buffer of memory that is there already; for the arguments see the constructors.
 template <typename Handle = Buffer, typename... Arguments>
 Handle wrap_buffer(DevicePointer pointer, std::size_t size, Arguments&&... arguments) {
-  return Access::make_in_place<Handle, BufferResource>(pointer, size, std::forward<Arguments>(arguments)...);
+  return Access::make<Handle, BufferResource>(pointer, size, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

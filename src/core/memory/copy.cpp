@@ -11,6 +11,7 @@
 namespace cuprum::core {
 
 using detail::Access;
+using detail::Kept;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;
@@ -28,10 +29,10 @@ auto copying(DevicePointer destination, DevicePointer source, std::size_t bytes,
 }  // namespace
 
 void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream) {
-  const StreamResource& queue = *Access::resource(stream);
+  const Kept<StreamResource> queue = Access::keep(stream);
   if (bytes == 0) return;
-  queue_work<&Api::cuMemcpyAsync>(queue, copying(destination, source, bytes, stream), destination, source, bytes,
-                                  queue.handle);
+  queue_work<&Api::cuMemcpyAsync>(*queue, copying(destination, source, bytes, stream), destination, source, bytes,
+                                  queue->handle);
 }
 
 void queue_copy(DevicePointer destination, DevicePointer source, std::size_t bytes, const Stream& stream,
@@ -42,11 +43,11 @@ void queue_copy(DevicePointer destination, DevicePointer source, std::size_t byt
     return queue_copy(destination, source, bytes, stream);
   }
   if (bytes == 0) return;
-  const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   CUmemcpyAttributes attributes = cu_attributes(options);
   driver::call<&Api::cuMemcpyWithAttributesAsync>(copying(destination, source, bytes, stream), destination, source,
-                                                  bytes, &attributes, queue.handle);
+                                                  bytes, &attributes, queue->handle);
 }
 
 CUmemcpyAttributes cu_attributes(const CopyOptions& options) {
@@ -62,14 +63,14 @@ CUmemcpyAttributes cu_attributes(const CopyOptions& options) {
 }
 
 void check_takes_attributes(const Stream& stream, std::string_view what) {
-  const StreamResource& queue = *Access::resource(stream);
-  if (queue.handle == nullptr || queue.handle == CU_STREAM_LEGACY) {
+  const Kept<StreamResource> queue = Access::keep(stream);
+  if (queue->handle == nullptr || queue->handle == CU_STREAM_LEGACY) {
     throw InvalidArgument(text(what, " can't be put into the legacy default stream: pass another stream"));
   }
-  ContextGuard guard(queue.context());
+  ContextGuard guard(queue->context());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   driver::call<&Api::cuStreamIsCapturing>(Doing{[&] { return text("asking whether ", stream, " is being captured"); }},
-                                          queue.handle, &status);
+                                          queue->handle, &status);
   if (status != CU_STREAM_CAPTURE_STATUS_NONE) {
     throw InvalidArgument(text(what, " can't be captured into a graph, which ", stream,
                                " is being: copy buffer by buffer and without options"));

@@ -9,6 +9,7 @@
 
 #include "core/base/context.hpp"
 #include "core/memory/graph_memory.hpp"
+#include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -20,9 +21,10 @@ using support::text;
 namespace {
 
 void check_captured(const Stream& stream, std::size_t size) {
+  const auto queue = detail::Access::keep(stream);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   driver::call<&Api::cuStreamIsCapturing>(Doing{[&] { return text("asking whether ", stream, " is being captured"); }},
-                                          stream.handle(), &status);
+                                          queue->handle, &status);
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
   throw InvalidArgument(text("allocating ", size, " bytes from a GraphMemoryResource on ", stream,
                              ": the stream is not being captured; use a DeviceMemoryResource"));
@@ -31,6 +33,7 @@ void check_captured(const Stream& stream, std::size_t size) {
 }  // namespace
 
 DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
+  const auto queue = detail::Access::keep(stream);
   check_captured(stream, size);
   if (stream.device().device_id() != device_) {
     throw InvalidArgument(text("allocating ", size, " bytes from the GraphMemoryResource of device ", device_, " on ",
@@ -38,14 +41,15 @@ DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
   }
   CUdeviceptr pointer = 0;
   driver::call<&Api::cuMemAllocAsync>(Doing{[&] { return text("allocating ", size, " bytes in a graph on ", stream); }},
-                                      &pointer, size, stream.handle());
+                                      &pointer, size, queue->handle);
   return pointer;
 }
 
 // Whether there is something to free depends on whether the graph was launched, which is the program's business: so a
 // free that finds nothing is no failure.
 void GraphMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
-  const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, stream.handle());
+  const auto queue = detail::Access::keep(stream);
+  const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, queue->handle);
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
     return;

@@ -19,6 +19,7 @@ using core::ContextGuard;
 using core::require_managed;
 using detail::Access;
 using detail::BufferResource;
+using detail::Kept;
 using driver::Api;
 using driver::Doing;
 using support::text;
@@ -30,10 +31,10 @@ constexpr int no_device = -2;
 
 void advise(const Buffer& buffer, CUmem_advise advice, const Location& location, const char* what) {
   require_managed(buffer, what);
-  const BufferResource& range = *Access::resource(buffer);
+  const Kept<BufferResource> range = Access::keep(buffer);
   const auto doing = [&] { return text("advising ", what, " for ", buffer); };
   const CUresult code =
-      driver::try_call<&Api::cuMemAdvise>(range.pointer, range.size, advice, core::cu_location(location));
+      driver::try_call<&Api::cuMemAdvise>(range->pointer, range->size, advice, core::cu_location(location));
   if (code == CUDA_SUCCESS) return;
   if (code == CUDA_ERROR_NOT_SUPPORTED) {
     throw NotSupported(
@@ -48,9 +49,9 @@ void advise(const Buffer& buffer, CUmem_advise advice, const Location& location,
 void read_attribute(const Buffer& buffer, CUmem_range_attribute which, const char* what, void* value,
                     std::size_t size) {
   require_managed(buffer, what);
-  const BufferResource& range = *Access::resource(buffer);
+  const Kept<BufferResource> range = Access::keep(buffer);
   driver::call<&Api::cuMemRangeGetAttribute>(Doing{[&] { return text("reading ", what, " of ", buffer); }}, value, size,
-                                             which, range.pointer, range.size);
+                                             which, range->pointer, range->size);
 }
 
 int int_attribute(const Buffer& buffer, CUmem_range_attribute which, const char* what) {
@@ -97,12 +98,12 @@ void require_managed(const Buffer& buffer, std::string_view what) {
 }
 
 void prefetch(const Buffer& buffer, const Location& location, const Stream& stream) {
-  const BufferResource& range = *Access::resource(buffer);
-  const detail::StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<BufferResource> range = Access::keep(buffer);
+  const detail::Kept<detail::StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   driver::call<&Api::cuMemPrefetchAsync>(
-      Doing{[&] { return text("prefetching ", buffer, " to ", location, " on ", stream); }}, range.pointer, range.size,
-      cu_location(location), 0u, queue.handle);
+      Doing{[&] { return text("prefetching ", buffer, " to ", location, " on ", stream); }}, range->pointer,
+      range->size, cu_location(location), 0u, queue->handle);
 }
 
 }  // namespace cuprum::core
@@ -122,7 +123,7 @@ ManagedBuffer ManagedBuffer::from_handle(DevicePointer pointer, std::size_t size
 ManagedBuffer ManagedBuffer::from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                                          const Stream& stream) {
   return detail::wrap_buffer<ManagedBuffer>(pointer, size, resource.implementation(),
-                                            core::settled(Access::resource(stream)));
+                                            core::settled(Access::keep(stream)));
 }
 
 bool ManagedBuffer::read_mostly() const {

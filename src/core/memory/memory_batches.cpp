@@ -13,6 +13,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextGuard;
 using detail::Access;
+using detail::Kept;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;
@@ -24,10 +25,12 @@ namespace {
 struct Ranges {
   explicit Ranges(const BufferBatch& buffers) {
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      pointers.push_back(buffers[i].handle());
-      sizes.push_back(buffers[i].size());
+      const Kept<detail::BufferResource>& buffer = kept.emplace_back(Access::keep(buffers[i]));
+      pointers.push_back(buffer->pointer);
+      sizes.push_back(buffer->size);
     }
   }
+  std::vector<Kept<detail::BufferResource>> kept;
   std::vector<CUdeviceptr> pointers;
   std::vector<std::size_t> sizes;
 };
@@ -72,19 +75,19 @@ void copy_all(const Stream& stream, const BufferBatch& srcs, const BufferBatch& 
       core::check_ordinary_copy_will_do(options(i), text("copy_batch: copy number ", i), "13.0");
     }
     for (std::size_t i = 0; i < count; ++i) {
-      core::queue_copy(dsts[i].handle(), srcs[i].handle(), srcs[i].size(), stream);
+      dsts[i].copy_from(srcs[i], stream);
     }
     return;
   }
   Ranges from(srcs);
   Ranges to(dsts);
   Runs<CUmemcpyAttributes> attributes(options, count, core::cu_attributes);
-  const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   driver::call<&Api::cuMemcpyBatchAsync>(Doing{[&] { return text("copying ", count, " buffers on ", stream); }},
                                          to.pointers.data(), from.pointers.data(), from.sizes.data(), count,
                                          attributes.values.data(), attributes.starts.data(), attributes.values.size(),
-                                         queue.handle);
+                                         queue->handle);
 }
 
 void check_managed(const BufferBatch& buffers, std::string_view what) {
@@ -104,11 +107,11 @@ void queue_to_locations(const BufferBatch& buffers, const LocationBatch& locatio
   Ranges ranges(buffers);
   Runs<CUmemLocation> places([&](std::size_t i) -> const Location& { return locations[i]; }, buffers.size(),
                              core::cu_location);
-  const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   driver::call<Entry>(Doing{[&] { return text(doing, ' ', buffers.size(), " managed buffers on ", stream); }},
                       ranges.pointers.data(), ranges.sizes.data(), buffers.size(), places.values.data(),
-                      places.starts.data(), places.values.size(), 0ull, queue.handle);
+                      places.starts.data(), places.values.size(), 0ull, queue->handle);
 }
 
 }  // namespace
@@ -164,11 +167,11 @@ namespace cuprum::core {
 
 void discard(const BufferBatch& buffers, const Stream& stream) {
   Ranges ranges(buffers);
-  const StreamResource& queue = *Access::resource(stream);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   driver::call<&Api::cuMemDiscardBatchAsync>(
       Doing{[&] { return text("discarding ", buffers.size(), " managed buffers on ", stream); }},
-      ranges.pointers.data(), ranges.sizes.data(), buffers.size(), 0ull, queue.handle);
+      ranges.pointers.data(), ranges.sizes.data(), buffers.size(), 0ull, queue->handle);
 }
 
 void discard_prefetch(const BufferBatch& buffers, const LocationBatch& locations, const Stream& stream) {

@@ -21,6 +21,7 @@ using core::OwnedPool;
 using core::PoolPlace;
 using core::PoolSharing;
 using detail::Access;
+using detail::Kept;
 using detail::PoolMemory;
 using detail::StreamResource;
 using driver::Api;
@@ -122,17 +123,18 @@ std::shared_ptr<PoolMemory> create_pool(const PoolPlace& place, std::size_t max_
   properties.maxSize = max_size;
   if (ipc_enabled) properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   primary_context(place.device().value_or(0));  // pools need an initialised device
-  auto pool = std::make_unique<OwnedPool>(properties);
-  prepare(pool->handle(), place);
+  auto* made = new detail::Closable<OwnedPool>(std::in_place, properties);
+  PoolMemory::Owned pool(made);
+  prepare(made->resource.handle(), place);
   std::unique_ptr<PoolSharing> sharing;
-  if (ipc_enabled) sharing = share_pool(pool->handle(), place);
+  if (ipc_enabled) sharing = share_pool(made->resource.handle(), place);
   return std::make_shared<PoolMemory>(std::move(pool), place, max_size, std::move(sharing));
 }
 
 // How much memory the pool keeps is up to its owner; who can access it is each process's own setting.
 std::shared_ptr<PoolMemory> take_over_pool(CUmemoryPool handle, const PoolPlace& place,
                                            std::unique_ptr<PoolSharing> sharing) {
-  auto pool = std::make_unique<OwnedPool>(handle);
+  PoolMemory::Owned pool(new detail::Closable<OwnedPool>(std::in_place, handle));
   if (!place.device()) open_to_all_devices(handle);
   return std::make_shared<PoolMemory>(std::move(pool), place, 0, std::move(sharing));
 }
@@ -150,22 +152,21 @@ CUmemoryPool current_pool(const PoolPlace& place) {
 
 namespace cuprum::inline CUPRUM_ABI {
 
-PoolMemory::PoolMemory(std::unique_ptr<OwnedPool> pool, const PoolPlace& place, std::size_t max_size,
-                       std::unique_ptr<PoolSharing> sharing)
+PoolMemory::PoolMemory(Owned pool, const PoolPlace& place, std::size_t max_size, std::unique_ptr<PoolSharing> sharing)
     : owned_(std::move(pool)),
-      pool_(owned_->handle()),
-      source_(sharing && sharing->is_mapped() ? nullptr : pool_),
+      pool_(reinterpret_cast<CUmemoryPool>(static_cast<std::uintptr_t>(owned_.get()->handle()))),
       place_(place),
       max_size_(max_size),
       sharing_(std::move(sharing)) {}
 
 DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
-  const StreamResource& queue = *Access::resource(stream);
-  if (!source_) [[unlikely]]
+  const Kept<StreamResource> queue = Access::keep(stream);
+  const InUse pool = use();
+  if (is_of_another_process()) [[unlikely]]
     refuse();
   CUdeviceptr pointer = 0;
-  const CUresult code = core::queue_call(queue, [&](const core::ContextRecord&) {
-    return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, source_, queue.handle);
+  const CUresult code = core::queue_call(*queue, [&](const core::ContextRecord&) {
+    return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, pool.handle, queue->handle);
   });
   if (code != CUDA_SUCCESS) [[unlikely]]
     fail(code, size, stream);
@@ -173,42 +174,40 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
 }
 
 void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
-  const StreamResource& queue = *Access::resource(stream);
-  if (sharing_ && sharing_->is_mapped()) return sharing_->imports().let_go(pointer, queue);
-  ContextGuard guard(queue.context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  if (is_of_another_process()) return sharing_->imports().let_go(pointer, *queue);
+  ContextGuard guard(queue->context());
   driver::call<&Api::cuMemFreeAsync>(Doing{[&] {
                                        return text("freeing ", size, " bytes of ", place_, " at ",
                                                    reinterpret_cast<void*>(pointer), " on ", stream);
                                      }},
-                                     pointer, queue.handle);
+                                     pointer, queue->handle);
 }
 
-void PoolMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
-  if (sharing_ && sharing_->is_mapped()) return sharing_->imports().let_go(pointer, *stream);
+void PoolMemory::take_back(DevicePointer pointer, std::size_t, const Kept<StreamResource>& stream) {
+  if (is_of_another_process()) return sharing_->imports().let_go(pointer, *stream);
   core::queue_release<&Api::cuMemFreeAsync>(*stream, pointer, stream->handle);
 }
 
 bool PoolMemory::is_host_accessible() const { return place_.is_managed() || !place_.device(); }
 
-CUmemoryPool PoolMemory::handle() const {
-  if (!pool_) refuse();
-  return pool_;
-}
-
-std::shared_ptr<const OwnedPool> PoolMemory::owned() const {
-  if (!pool_) refuse();
-  return owned_;
+PoolMemory::InUse PoolMemory::use() const {
+  detail::SharedState* state = owned_.get();
+  if (!state) return {pool_, {}};
+  if (!state->try_keep()) [[unlikely]]
+    refuse();
+  return {pool_, Kept<OwnedPool>(state)};
 }
 
 void PoolMemory::close() noexcept {
   if (!owned_) return;
-  pool_ = source_ = nullptr;
-  owned_.reset();
+  owned_.get()->close();
   if (sharing_) sharing_->close();
 }
 
 void PoolMemory::refuse() const {
-  if (!pool_) throw InvalidArgument(text("this pool of ", place_, " is closed: close() was called on it or on a copy"));
+  if (!is_open())
+    throw InvalidArgument(text("this pool of ", place_, " is closed: close() was called on it or on a copy"));
   throw InvalidArgument(
       text("this pool of ", place_, " is another process's: buffers can be imported from it, not allocated"));
 }
@@ -255,7 +254,7 @@ void MemoryPool::trim(std::size_t min_bytes_to_keep) const {
   const auto memory = pool();
   driver::call<&Api::cuMemPoolTrimTo>(
       Doing{[&] { return text("trimming a pool of ", memory->place(), " to ", min_bytes_to_keep, " bytes"); }},
-      memory->handle(), min_bytes_to_keep);
+      memory->use().handle, min_bytes_to_keep);
 }
 
 CUmemPoolHandle_st* MemoryPool::handle() const { return pool()->handle(); }

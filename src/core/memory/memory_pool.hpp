@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/closable.hpp"
 #include "core/memory/pool_sharing.hpp"
 #include "support/counted.hpp"
 
@@ -23,6 +24,7 @@ class OwnedPool : public support::Counted<OwnedPool> {
   OwnedPool& operator=(const OwnedPool&) = delete;
   ~OwnedPool();
   CUmemoryPool handle() const { return handle_; }
+  std::uint64_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(handle_); }
 
  private:
   CUmemoryPool handle_ = nullptr;
@@ -53,10 +55,19 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 /// Memory from a CUDA pool.
 class PoolMemory final : public MemoryResource::Interface {
  public:
+  /// A pool that was created or imported for this.
+  using Owned = Shared<core::OwnedPool>;
+
+  /// A pool as long as an operation needs it.
+  struct InUse {
+    CUmemoryPool handle;
+    Kept<core::OwnedPool> kept;
+  };
+
   /// Draws on a pool of the driver's.
-  PoolMemory(CUmemoryPool pool, const core::PoolPlace& place) : pool_(pool), source_(pool), place_(place) {}
+  PoolMemory(CUmemoryPool pool, const core::PoolPlace& place) : pool_(pool), place_(place) {}
   /// Draws on one of its own; max_size 0 is no limit.
-  PoolMemory(std::unique_ptr<core::OwnedPool> pool, const core::PoolPlace& place, std::size_t max_size,
+  PoolMemory(Owned pool, const core::PoolPlace& place, std::size_t max_size,
              std::unique_ptr<core::PoolSharing> sharing);
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override;
@@ -67,26 +78,26 @@ class PoolMemory final : public MemoryResource::Interface {
   std::optional<int> device_id() const override { return place_.device(); }
 
   /// Throws InvalidArgument when the pool is closed.
-  CUmemoryPool handle() const;
+  InUse use() const;
+  /// Null when the pool is closed.
+  CUmemoryPool handle() const noexcept { return is_open() ? pool_ : nullptr; }
   const core::PoolPlace& place() const { return place_; }
-  bool is_owned() const { return owned_ != nullptr; }
-  /// The pool that was created or imported for this; throws InvalidArgument when it is closed.
-  std::shared_ptr<const core::OwnedPool> owned() const;
-  bool is_open() const { return pool_ != nullptr; }
+  bool is_owned() const { return is_open() && owned_; }
+  bool is_open() const noexcept { return !owned_ || !owned_.get()->is_closed(); }
   /// Null for a pool that is not shared with other processes.
   core::PoolSharing* sharing() const { return sharing_.get(); }
   /// Lets the pool go. One of this process lives on in the driver until its buffers are freed, an imported one here.
   void close() noexcept;
 
  private:
-  void take_back(DevicePointer pointer, std::size_t size, const std::shared_ptr<StreamResource>& stream) override;
+  void take_back(DevicePointer pointer, std::size_t size, const Kept<StreamResource>& stream) override;
   [[noreturn]] void refuse() const;
+  bool is_of_another_process() const { return sharing_ && sharing_->is_mapped(); }
   [[noreturn]] void fail(CUresult code, std::size_t size, const Stream& stream) const;
   std::string state() const;
 
-  std::shared_ptr<const core::OwnedPool> owned_;
-  CUmemoryPool pool_;    ///< null when closed
-  CUmemoryPool source_;  ///< what can be allocated from: null also for a pool of another process
+  const Owned owned_;
+  const CUmemoryPool pool_;
   core::PoolPlace place_;
   std::size_t max_size_ = 0;
   std::unique_ptr<core::PoolSharing> sharing_;

@@ -17,14 +17,14 @@ template <typename T>
 T get(const PoolMemory& pool, CUmemPool_attribute which, const char* name) {
   T value{};
   driver::call<&Api::cuMemPoolGetAttribute>(
-      Doing{[&] { return text("reading ", name, " of a pool of ", pool.place()); }}, pool.handle(), which, &value);
+      Doing{[&] { return text("reading ", name, " of a pool of ", pool.place()); }}, pool.use().handle, which, &value);
   return value;
 }
 
 template <typename T>
 void set(const PoolMemory& pool, CUmemPool_attribute which, const char* name, T value) {
   driver::call<&Api::cuMemPoolSetAttribute>(
-      Doing{[&] { return text("setting ", name, " of a pool of ", pool.place(), " to ", value); }}, pool.handle(),
+      Doing{[&] { return text("setting ", name, " of a pool of ", pool.place(), " to ", value); }}, pool.use().handle,
       which, &value);
 }
 

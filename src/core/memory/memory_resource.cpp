@@ -12,9 +12,11 @@ using detail::Access;
 MemoryResource::Interface::~Interface() = default;
 
 void MemoryResource::Interface::take_back(DevicePointer pointer, std::size_t size,
-                                          const std::shared_ptr<detail::StreamResource>& stream) {
-  deallocate(pointer, size, Access::make<Stream>(stream));
+                                          const detail::Kept<detail::StreamResource>& stream) {
+  deallocate(pointer, size, core::handle_of(stream));
 }
+
+bool MemoryResource::Interface::knows(DevicePointer, core::PointerFacts&) const { return false; }
 
 MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : implementation_(std::move(implementation)) {
   if (!implementation_) throw InvalidArgument("a memory resource needs an implementation; this one is null");
@@ -40,7 +42,7 @@ std::size_t detail::size_in_bytes(std::size_t count, std::size_t size_of_one) {
 }
 
 void MemoryResource::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) const {
-  Access::resource(stream);  // refused even when there is nothing to free
+  const auto kept = Access::keep(stream);  // refused even when there is nothing to free
   if (pointer) interface().deallocate(pointer, size, stream);
 }
 

@@ -28,7 +28,7 @@ bool PeerAccess::includes(int device) const {
   CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   driver::call<&Api::cuMemPoolGetAccess>(
       Doing{[&] { return text("asking whether device ", device, " can access a pool of ", pool_.place()); }}, &access,
-      pool_.handle(), &location);
+      pool_.use().handle, &location);
   return access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
@@ -61,7 +61,7 @@ void PeerAccess::change(const std::set<int>& before, std::set<int> wanted) const
   }
   if (changes.empty()) return;
   driver::call<&Api::cuMemPoolSetAccess>(
-      Doing{[&] { return text("changing which devices can access a pool of ", pool_.place()); }}, pool_.handle(),
+      Doing{[&] { return text("changing which devices can access a pool of ", pool_.place()); }}, pool_.use().handle,
       changes.data(), changes.size());
 }
 

@@ -78,7 +78,7 @@ void check_size(const IPCBufferDescriptor& descriptor, std::size_t extent) {
 
 }  // namespace
 
-DevicePointer PoolImports::import(const std::shared_ptr<const OwnedPool>& pool, const IPCBufferDescriptor& descriptor,
+DevicePointer PoolImports::import(const detail::Kept<OwnedPool>& pool, const IPCBufferDescriptor& descriptor,
                                   const StreamResource& stream) {
   ContextGuard guard(stream.context());
   std::lock_guard lock(mutex_);

@@ -21,7 +21,7 @@ class PoolImports {
  public:
   /// The address of what the descriptor describes, which must be freed by let_go(). Throws InvalidArgument when the
   /// descriptor says more bytes than there are, DriverError when the driver does not know it.
-  DevicePointer import(const std::shared_ptr<const OwnedPool>& pool, const IPCBufferDescriptor& descriptor,
+  DevicePointer import(const detail::Kept<OwnedPool>& pool, const IPCBufferDescriptor& descriptor,
                        const detail::StreamResource& stream);
 
   /// One buffer is done with it, after what is queued on its stream.
@@ -32,7 +32,7 @@ class PoolImports {
 
  private:
   struct Mapping {
-    std::shared_ptr<const OwnedPool> pool;
+    detail::Kept<OwnedPool> pool;
     IPCBufferDescriptor descriptor;
     std::size_t extent;           ///< bytes that are mapped
     std::size_t users;            ///< buffers

@@ -36,8 +36,8 @@ class PoolSharing {
   /// A new handle to the pool. Closing it does not close the one here.
   IPCAllocationHandle handle() const {
     std::lock_guard lock(mutex_);
-    return detail::Access::make<IPCAllocationHandle>(
-        std::make_shared<detail::AllocationHandleResource>(detail::AllocationHandleResource{descriptor_, identity_}));
+    return detail::Access::make<IPCAllocationHandle, detail::AllocationHandleResource>(
+        detail::AllocationHandleResource{descriptor_, identity_});
   }
 
   /// The pool is closed. Handles to it stay good, and so do imports.

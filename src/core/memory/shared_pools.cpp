@@ -66,22 +66,22 @@ std::shared_ptr<PoolMemory> check_registered(std::shared_ptr<PoolMemory> pool, c
 }
 
 std::shared_ptr<PoolMemory> import_pool(const IPCAllocationHandle& handle, const PoolPlace& place) {
-  const auto& shared = *Access::resource(handle);
-  check_identity(shared.identity, place);
-  const std::optional<Uuid> uuid = shared.identity.uuid;
+  const auto shared = Access::keep(handle);
+  check_identity(shared->identity, place);
+  const std::optional<Uuid> uuid = shared->identity.uuid;
   if (uuid) {
     if (auto known = core::find_registered(*uuid)) return check_registered(std::move(known), *uuid, place);
   }
   core::primary_context(place.device().value_or(0));  // pools need an initialised device
-  PoolIdentity identity = shared.identity;
+  PoolIdentity identity = shared->identity;
   identity.place = place_on_the_wire(place);
   identity.origin.device = device_uuid_of(place);
-  auto sharing = std::make_unique<PoolSharing>(shared.descriptor, identity, true);
+  auto sharing = std::make_unique<PoolSharing>(shared->descriptor, identity, true);
   CUmemoryPool pool = nullptr;
   // The file descriptor goes as a number in a pointer.
   driver::call<&Api::cuMemPoolImportFromShareableHandle>(
       Doing{[&] { return text("importing a pool of ", place, " by ", handle); }}, &pool,
-      reinterpret_cast<void*>(static_cast<std::uintptr_t>(shared.descriptor->get())), handle_type, 0ull);
+      reinterpret_cast<void*>(static_cast<std::uintptr_t>(shared->descriptor->get())), handle_type, 0ull);
   auto imported = core::take_over_pool(pool, place, std::move(sharing));
   if (!uuid) return imported;
   return check_registered(core::register_pool(*uuid, imported), *uuid, place);
@@ -164,7 +164,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 IPCAllocationHandle MemoryPool::allocation_handle() const {
   const auto memory = pool();
-  memory->handle();  // refused when it is closed
+  const PoolMemory::InUse used = memory->use();  // refused when it is closed
   return sharing_of(*memory).handle();
 }
 
@@ -214,39 +214,39 @@ PinnedMemoryResource PinnedMemoryResource::register_as(const Uuid& uuid) const {
 }
 
 IPCBufferDescriptor Buffer::ipc_descriptor() const {
-  const detail::BufferResource& buffer = *Access::resource(*this);
-  const auto* pool = dynamic_cast<const PoolMemory*>(buffer.memory.get());
+  const detail::Kept<detail::BufferResource> buffer = Access::keep(*this);
+  const auto* pool = dynamic_cast<const PoolMemory*>(buffer->memory.get());
   if (!pool) {
     throw InvalidArgument(text(*this, " can't be shared with other processes: its memory is not from a memory pool"));
   }
   const PoolSharing& sharing = sharing_of(*pool);
-  if (buffer.whole) {
+  if (buffer->whole) {
     throw InvalidArgument(text(*this,
                                " can't be shared with other processes: it is a part; share the whole, and say "
                                "where the part begins"));
   }
-  if (buffer.size == 0) throw InvalidArgument(text(*this, " can't be shared with other processes: it has no memory"));
-  if (sharing.is_mapped()) return sharing.imports().descriptor_of(buffer.pointer, buffer.size);
+  if (buffer->size == 0) throw InvalidArgument(text(*this, " can't be shared with other processes: it has no memory"));
+  if (sharing.is_mapped()) return sharing.imports().descriptor_of(buffer->pointer, buffer->size);
   CUmemPoolPtrExportData data{};
   driver::call<&Api::cuMemPoolExportPointer>(Doing{[&] { return text("exporting ", *this, " to other processes"); }},
-                                             &data, buffer.pointer);
+                                             &data, buffer->pointer);
   detail::IpcPayload payload;
   std::memcpy(payload.data(), &data, sizeof(data));
   const PoolIdentity identity = sharing.identity();
-  return IpcAccess::buffer(identity.origin, identity.uuid.value(), buffer.size, payload);
+  return IpcAccess::buffer(identity.origin, identity.uuid.value(), buffer->size, payload);
 }
 
 Buffer Buffer::from_ipc_descriptor(const MemoryPool& resource, const IPCBufferDescriptor& descriptor,
                                    const Stream& stream) {
-  const auto queue = core::settled(Access::resource(stream));
+  const auto queue = core::settled(Access::keep(stream));
   const auto pool = resource.pool();
-  const auto imported = pool->owned();
+  const PoolMemory::InUse imported = pool->use();
   check_descriptor(descriptor, *pool);
-  auto shared = std::make_shared<detail::Closable<detail::BufferResource>>();
-  const DevicePointer pointer = pool->sharing()->imports().import(imported, descriptor, *queue);
-  shared->resource.emplace(pointer, descriptor.size(), pool, queue);
-  shared->resource->mapped = true;
-  return Access::wrap<Buffer>(std::move(shared));
+  auto* shared = new detail::Closable<detail::BufferResource>(std::in_place, 0, descriptor.size(), pool, queue);
+  Buffer buffer = Access::take<Buffer>(shared);
+  shared->resource.mapped = true;
+  detail::move_buffer(*shared, pool->sharing()->imports().import(imported.kept, descriptor, *queue));
+  return buffer;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -10,13 +10,15 @@
 namespace cuprum::core {
 
 using detail::Access;
+using detail::Kept;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;
 using support::text;
 
 DevicePointer SynchronousMemory::allocate(std::size_t size, const Stream& stream) {
-  ContextGuard guard(Access::resource(stream)->context());
+  const Kept<StreamResource> queue = Access::keep(stream);
+  ContextGuard guard(queue->context());
   if (device_) {
     CUdeviceptr pointer = 0;
     driver::call<&Api::cuMemAlloc>(
@@ -31,8 +33,9 @@ DevicePointer SynchronousMemory::allocate(std::size_t size, const Stream& stream
 }
 
 void SynchronousMemory::deallocate(DevicePointer pointer, std::size_t, const Stream& stream) {
+  const Kept<StreamResource> queue = Access::keep(stream);
   stream.sync();
-  ContextGuard guard(Access::resource(stream)->context());
+  ContextGuard guard(queue->context());
   free(pointer);
 }
 
@@ -45,7 +48,7 @@ void SynchronousMemory::free(DevicePointer pointer) const {
   }
 }
 
-void SynchronousMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
+void SynchronousMemory::take_back(DevicePointer pointer, std::size_t, const Kept<StreamResource>& stream) {
   ContextGuard guard(stream->context(), std::nothrow);
   if (!guard.entered()) return;
   driver::release<&Api::cuStreamSynchronize>(stream->handle);

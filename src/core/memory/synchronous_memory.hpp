@@ -26,8 +26,7 @@ class SynchronousMemory final : public MemoryResource::Interface {
   void free(DevicePointer pointer) const;
 
  private:
-  void take_back(DevicePointer pointer, std::size_t size,
-                 const std::shared_ptr<detail::StreamResource>& stream) override;
+  void take_back(DevicePointer pointer, std::size_t size, const detail::Kept<detail::StreamResource>& stream) override;
   std::optional<int> device_;
   bool is_in_place_of_pool_;
 };

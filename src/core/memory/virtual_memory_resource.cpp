@@ -24,6 +24,8 @@ using core::PhysicalMemory;
 using core::VirtualRegion;
 using detail::Access;
 using detail::BufferResource;
+using detail::Closable;
+using detail::Kept;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;
@@ -126,6 +128,30 @@ std::vector<CUmemAccessDesc> change_of_access(const std::vector<CUmemAccessDesc>
   return change;
 }
 
+core::PointerFacts facts_of(const Plan& plan, const Device& device) {
+  const bool on_host = plan.is_on_host();
+  const bool for_peers = !plan.options.peers.empty() && plan.options.peer_access;
+  return {.is_device_accessible = !on_host || for_peers,
+          .is_host_accessible = on_host,
+          .is_managed = plan.options.allocation_type == VirtualMemoryAllocationType::managed,
+          .device = on_host ? std::nullopt : std::optional(device.device_id())};
+}
+
+/// Of memory of which a part is one thing and a part another: what holds for all of it.
+core::PointerFacts both(const core::PointerFacts& a, const core::PointerFacts& b) {
+  return {.is_device_accessible = a.is_device_accessible && b.is_device_accessible,
+          .is_host_accessible = a.is_host_accessible && b.is_host_accessible,
+          .is_managed = a.is_managed && b.is_managed,
+          .device = a.device ? a.device : b.device};
+}
+
+/// The memory of one buffer, and what holds for it: the resource's options may have changed since.
+struct BufferMemory {
+  std::unique_ptr<VirtualRegion> region;
+  std::shared_ptr<const Plan> plan;  ///< by whose access rights it can be used
+  core::PointerFacts facts;
+};
+
 class VirtualMemory final : public MemoryResource::Interface {
  public:
   VirtualMemory(const Device& device, const VirtualMemoryResourceOptions& options)
@@ -136,28 +162,30 @@ class VirtualMemory final : public MemoryResource::Interface {
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override;
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
-  bool is_device_accessible() const override;
-  bool is_host_accessible() const override { return plan()->is_on_host(); }
-  bool is_managed() const override;
-  std::optional<int> device_id() const override;
+  // What buffers will be that are allocated from now on.
+  bool is_device_accessible() const override { return facts_of(*plan(), device_).is_device_accessible; }
+  bool is_host_accessible() const override { return facts_of(*plan(), device_).is_host_accessible; }
+  bool is_managed() const override { return facts_of(*plan(), device_).is_managed; }
+  std::optional<int> device_id() const override { return facts_of(*plan(), device_).device; }
 
   /// Without waiting.
   void free(DevicePointer pointer);
-  void modify(BufferResource& buffer, std::size_t size, const VirtualMemoryResourceOptions* options);
+  void modify(Closable<BufferResource>& buffer, std::size_t size, const VirtualMemoryResourceOptions* options);
   std::shared_ptr<const Plan> plan() const;
 
  private:
-  void take_back(DevicePointer pointer, std::size_t size, const std::shared_ptr<StreamResource>& stream) override;
+  void take_back(DevicePointer pointer, std::size_t size, const Kept<StreamResource>& stream) override;
+  bool knows(DevicePointer pointer, core::PointerFacts& facts) const override;
   std::shared_ptr<const Plan> plan_for(const VirtualMemoryResourceOptions& options) const;
-  std::unique_ptr<VirtualRegion> remove(DevicePointer pointer);
-  VirtualRegion& find(DevicePointer pointer);
-  void grow(BufferResource& buffer, VirtualRegion& region, std::size_t bytes, const Plan& plan);
+  BufferMemory remove(DevicePointer pointer);
+  BufferMemory& find(DevicePointer pointer);
+  BufferMemory& grow(Closable<BufferResource>& buffer, BufferMemory& memory, std::size_t bytes, const Plan& plan);
 
   const Device device_;
   const core::ContextRecord& context_;  ///< for calls of the driver; virtual memory belongs to no context
   mutable std::mutex mutex_;            ///< guards what follows; what a buffer's region does is the buffer's business
   std::shared_ptr<const Plan> plan_;
-  std::map<DevicePointer, std::unique_ptr<VirtualRegion>> regions_;  ///< by their begin
+  std::map<DevicePointer, BufferMemory> regions_;  ///< by their begin
 };
 
 VirtualMemory::~VirtualMemory() {
@@ -175,7 +203,7 @@ std::shared_ptr<const Plan> VirtualMemory::plan_for(const VirtualMemoryResourceO
   return std::make_shared<const Plan>(device_, options);
 }
 
-std::unique_ptr<VirtualRegion> VirtualMemory::remove(DevicePointer pointer) {
+BufferMemory VirtualMemory::remove(DevicePointer pointer) {
   std::lock_guard lock(mutex_);
   auto node = regions_.extract(pointer);
   if (node) return std::move(node.mapped());
@@ -183,9 +211,17 @@ std::unique_ptr<VirtualRegion> VirtualMemory::remove(DevicePointer pointer) {
                              ": nothing was allocated there by this memory resource"));
 }
 
-VirtualRegion& VirtualMemory::find(DevicePointer pointer) {
+bool VirtualMemory::knows(DevicePointer pointer, core::PointerFacts& facts) const {
   std::lock_guard lock(mutex_);
-  if (auto found = regions_.find(pointer); found != regions_.end()) return *found->second;
+  const auto found = regions_.find(pointer);
+  if (found == regions_.end()) return false;
+  facts = found->second.facts;
+  return true;
+}
+
+BufferMemory& VirtualMemory::find(DevicePointer pointer) {
+  std::lock_guard lock(mutex_);
+  if (auto found = regions_.find(pointer); found != regions_.end()) return found->second;
   throw InvalidArgument(text("modify_allocation: the memory at ", reinterpret_cast<void*>(pointer),
                              " was not allocated by this memory resource"));
 }
@@ -198,7 +234,7 @@ DevicePointer VirtualMemory::allocate(std::size_t size, const Stream&) {
   region->append(std::move(memory), current->access);
   const DevicePointer pointer = region->begin();
   std::lock_guard lock(mutex_);
-  regions_.emplace(pointer, std::move(region));
+  regions_.emplace(pointer, BufferMemory{std::move(region), current, facts_of(*current, device_)});
   return pointer;
 }
 
@@ -212,59 +248,57 @@ void VirtualMemory::deallocate(DevicePointer pointer, std::size_t, const Stream&
   free(pointer);
 }
 
-void VirtualMemory::take_back(DevicePointer pointer, std::size_t, const std::shared_ptr<StreamResource>& stream) {
+void VirtualMemory::take_back(DevicePointer pointer, std::size_t, const Kept<StreamResource>& stream) {
   if (ContextGuard guard(stream->context(), std::nothrow); guard.entered())
     driver::release<&Api::cuStreamSynchronize>(stream->handle);
   if (ContextGuard guard(context_, std::nothrow); guard.entered()) remove(pointer);
 }
 
-bool VirtualMemory::is_device_accessible() const {
-  const auto current = plan();
-  return !current->is_on_host() || (!current->options.peers.empty() && current->options.peer_access);
-}
-
-bool VirtualMemory::is_managed() const {
-  return plan()->options.allocation_type == VirtualMemoryAllocationType::managed;
-}
-
-std::optional<int> VirtualMemory::device_id() const {
-  return is_host_accessible() ? std::nullopt : std::optional(device_.device_id());
-}
-
-void VirtualMemory::grow(BufferResource& buffer, VirtualRegion& region, std::size_t bytes, const Plan& plan) {
-  auto memory = std::make_shared<const PhysicalMemory>(bytes, plan.properties);
-  if (region.grow_in_place(memory, plan.alignment(), plan.access)) return;
+/// Returns where the memory is known by then.
+BufferMemory& VirtualMemory::grow(Closable<BufferResource>& buffer, BufferMemory& memory, std::size_t bytes,
+                                  const Plan& plan) {
+  VirtualRegion& region = *memory.region;
+  auto more = std::make_shared<const PhysicalMemory>(bytes, plan.properties);
+  if (region.grow_in_place(more, plan.alignment(), plan.access)) return memory;
 
   // The old memory is mapped a second time: until all has worked out, it stays where it was, too.
   auto larger = std::make_unique<VirtualRegion>(region.size() + bytes, plan.alignment(), 0);
   larger->append_all(region, plan.access);
-  larger->append(std::move(memory), plan.access);
-  Access::make<Stream>(core::reachable(buffer.stream)).sync();
+  larger->append(std::move(more), plan.access);
+  core::handle_of(core::reachable(buffer.resource.freed_on())).sync();
+  const DevicePointer before = buffer.resource.pointer;
   const DevicePointer pointer = larger->begin();
+  BufferMemory* moved = nullptr;
   {
     std::lock_guard lock(mutex_);
-    regions_.emplace(pointer, std::move(larger));
+    moved = &regions_.emplace(pointer, BufferMemory{std::move(larger), memory.plan, memory.facts}).first->second;
   }
-  remove(buffer.pointer);
-  buffer.pointer = pointer;
+  detail::move_buffer(buffer, pointer);
+  remove(before);
+  return *moved;
 }
 
-void VirtualMemory::modify(BufferResource& buffer, std::size_t size, const VirtualMemoryResourceOptions* options) {
+void VirtualMemory::modify(Closable<BufferResource>& buffer, std::size_t size,
+                           const VirtualMemoryResourceOptions* options) {
   ContextGuard guard(context_);
-  VirtualRegion& region = find(buffer.pointer);
-  const std::shared_ptr<const Plan> before = plan();
-  const std::shared_ptr<const Plan> after = options ? plan_for(*options) : before;
+  BufferMemory& memory = find(buffer.resource.pointer);
+  VirtualRegion& region = *memory.region;
+  const std::shared_ptr<const Plan> before = memory.plan;
+  const std::shared_ptr<const Plan> after = options ? plan_for(*options) : plan();
   const std::size_t needed = size > region.size() ? after->round_up(size - region.size()) : 0;
-  region.change_access(before->access, change_of_access(before->access, after->access));
+  const std::vector<CUmemAccessDesc> back = change_of_access(after->access, before->access);
+  region.change_access(back, change_of_access(before->access, after->access));
+  BufferMemory* changed = &memory;
   try {
-    if (needed) grow(buffer, region, needed, *after);
+    if (needed) changed = &grow(buffer, memory, needed, *after);
   } catch (...) {
-    region.restore_access(change_of_access(after->access, before->access));
+    region.restore_access(back);
     throw;
   }
-  buffer.size = std::max(buffer.size, size);
+  buffer.resource.size = std::max(buffer.resource.size, size);
   std::lock_guard lock(mutex_);
-  plan_ = after;
+  if (needed) changed->facts = both(changed->facts, facts_of(*after, device_));
+  changed->plan = plan_ = after;
 }
 
 VirtualMemory& memory_of(const MemoryResource& resource) {
@@ -273,12 +307,12 @@ VirtualMemory& memory_of(const MemoryResource& resource) {
 
 Buffer modify(const MemoryResource& resource, const Buffer& buffer, std::size_t size,
               const VirtualMemoryResourceOptions* options) {
-  BufferResource& held = *Access::resource(buffer);
-  if (held.memory != resource.implementation())
+  const Kept<BufferResource> held = Access::keep(buffer);
+  if (held->memory != resource.implementation())
     throw InvalidArgument(text("modify_allocation: ", buffer, " is not from this memory resource"));
-  if (held.whole) throw InvalidArgument(text("modify_allocation: ", buffer, " is a part: let the whole grow"));
-  if (!held.pointer) throw InvalidArgument("modify_allocation: a buffer of size 0 has no memory that could grow");
-  memory_of(resource).modify(held, size, options);
+  if (held->whole) throw InvalidArgument(text("modify_allocation: ", buffer, " is a part: let the whole grow"));
+  if (!held->pointer) throw InvalidArgument("modify_allocation: a buffer of size 0 has no memory that could grow");
+  memory_of(resource).modify(held.shared(), size, options);
   return buffer;
 }
 

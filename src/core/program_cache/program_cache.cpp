@@ -23,7 +23,7 @@ std::optional<ObjectCode> ProgramCacheResource::get_code(std::string_view key) {
 }
 
 void ProgramCacheResource::set_code(std::string_view key, const ObjectCode& code) {
-  set(key, core::to_bytes(Access::resource(code)->code, {}));
+  set(key, core::to_bytes(Access::keep(code)->code, {}));
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

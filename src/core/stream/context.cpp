@@ -9,6 +9,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 using detail::Access;
 using detail::ContextResource;
+using detail::OwnedContext;
 using support::text;
 
 namespace {
@@ -26,45 +27,45 @@ unsigned flags_of(const ContextOptions& options) {
 
 }  // namespace
 
-ContextResource::ContextResource(int device, const ContextOptions& options)
-    : context(core::create_context(device, flags_of(options))), ownership(Ownership::ours) {}
+OwnedContext::OwnedContext(int device, const ContextOptions& options)
+    : context(core::create_context(device, flags_of(options))) {}
 
-ContextResource::~ContextResource() {
-  if (ownership == Ownership::ours) core::destroy_context(context);
-}
+OwnedContext::~OwnedContext() { core::destroy_context(context); }
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
 namespace cuprum::core {
 
 Context context_handle(const ContextRecord& context) {
-  std::shared_ptr<ContextResource> resource = context.owner.lock();
-  if (!resource) resource = std::make_shared<ContextResource>(context);
-  return Access::make<cuprum::Context>(std::move(resource));
+  return Access::make<cuprum::Context, ContextResource>(ContextResource{context});
 }
 
 }  // namespace cuprum::core
 
 namespace cuprum::inline CUPRUM_ABI {
 
-CUctx_st* Context::handle() const { return Access::resource(*this)->context.handle; }
+CUctx_st* Context::handle() const noexcept {
+  const auto context = Access::try_keep(*this);
+  return context ? context->context.handle : nullptr;
+}
 
 bool Context::is_green() const {
-  Access::resource(*this);
+  const auto context = Access::keep(*this);  // refused when it is closed
   return false;
 }
 
-Device Context::device() const { return Access::device(Access::resource(*this)->context.device); }
+Device Context::device() const { return Access::device(Access::keep(*this)->context.device); }
 
 Stream Context::create_stream(const StreamOptions& options) const {
-  core::ContextGuard guard(Access::resource(*this)->context);
-  return Access::make<Stream>(std::make_shared<detail::StreamResource>(guard.context(), options));
+  const auto context = Access::keep(*this);
+  core::ContextGuard guard(context->context);
+  return Access::make<Stream, detail::StreamResource>(guard.context(), options);
 }
 
 void Context::close() {
-  if (!Access::is_open(*this)) return;
-  const core::ContextRecord& closing = Access::resource(*this)->context;
-  if (core::current_context() == &closing) {
+  const auto closing = Access::try_keep(*this);
+  if (!closing) return;
+  if (core::current_context() == &closing->context) {
     throw InvalidArgument(text("closing ", *this,
                                ": it is current on this thread; make another one current before, for example with "
                                "Device::set_current()"));
@@ -72,16 +73,14 @@ void Context::close() {
   Access::close(*this);
 }
 
-const void* Context::identity() const noexcept {
-  return Access::is_open(*this) ? static_cast<const void*>(&Access::resource(*this)->context) : nullptr;
-}
+std::uint64_t Context::identity() const noexcept { return Access::number(*this); }
 
 bool operator==(const Context& a, const Context& b) noexcept { return a.identity() == b.identity(); }
 
 std::ostream& operator<<(std::ostream& out, const Context& context) {
-  if (!Access::is_open(context)) return out << "a closed context";
-  const core::ContextRecord& known = Access::resource(context)->context;
-  return out << "context " << static_cast<const void*>(known.handle) << " of device " << known.device;
+  const auto kept = Access::try_keep(context);
+  if (!kept) return out << Access::state_in_words(context);
+  return out << "context " << static_cast<const void*>(kept->context.handle) << " of device " << kept->context.device;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

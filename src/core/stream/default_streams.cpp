@@ -10,22 +10,22 @@ namespace cuprum::core {
 
 using detail::Access;
 using detail::Closable;
+using detail::Kept;
 using detail::StreamResource;
 
 namespace {
 
 /// What all handles of a default stream share.
-struct DefaultStream {
-  DefaultStream(CUstream name, const ContextChoice& context) : resource(context, name, StreamResource::Permanent()) {}
+using DefaultStream = Closable<StreamResource>;
 
-  StreamResource resource;
-  Closable<StreamResource> shared{std::shared_ptr<StreamResource>(std::shared_ptr<void>(), &resource)};
-};
-
-Stream handle_of(DefaultStream& stream) {
-  return Access::wrap<Stream>(
-      std::shared_ptr<Closable<StreamResource>>(std::shared_ptr<void>(), &stream.shared));  // owns nothing
+std::unique_ptr<DefaultStream> make_default_stream(CUstream name, const ContextChoice& context) {
+  return std::make_unique<DefaultStream>(DefaultStream::Permanent(), context, name, StreamResource::Permanent());
 }
+
+/// What a closed handle has in the place of one of these.
+struct ClosedStream final : detail::SharedState {
+  void release() noexcept override {}
+};
 
 /// Those of one name by their device, made when they are first asked for.
 class DefaultStreams {
@@ -36,7 +36,7 @@ class DefaultStreams {
     std::atomic<DefaultStream*>& place = streams_[static_cast<std::size_t>(device)];
     DefaultStream* known = place.load(std::memory_order_acquire);
     if (known) return known;
-    auto made = std::make_unique<DefaultStream>(name_, ContextChoice::current_of(device));
+    auto made = make_default_stream(name_, ContextChoice::current_of(device));
     if (place.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) known = made.release();
     return known;
   }
@@ -51,22 +51,26 @@ class DefaultStreams {
 }  // namespace
 
 Stream default_stream(CUstream name) {
-  static DefaultStream& legacy = *new DefaultStream(CU_STREAM_LEGACY, ContextChoice::current());
-  static DefaultStream& per_thread = *new DefaultStream(CU_STREAM_PER_THREAD, ContextChoice::current());
-  return handle_of(name == CU_STREAM_PER_THREAD ? per_thread : legacy);
+  static DefaultStream& legacy = *make_default_stream(CU_STREAM_LEGACY, ContextChoice::current()).release();
+  static DefaultStream& per_thread = *make_default_stream(CU_STREAM_PER_THREAD, ContextChoice::current()).release();
+  return Access::wrap<Stream>(name == CU_STREAM_PER_THREAD ? per_thread : legacy);
 }
 
 Stream default_stream(CUstream name, int device) {
   static DefaultStreams& legacy = *new DefaultStreams(CU_STREAM_LEGACY);
   static DefaultStreams& per_thread = *new DefaultStreams(CU_STREAM_PER_THREAD);
   if (device >= DefaultStreams::most_devices)
-    return Access::make<Stream>(std::make_shared<StreamResource>(ContextChoice::current_of(device), name));
-  return handle_of(*(name == CU_STREAM_PER_THREAD ? per_thread : legacy).of(device));
+    return Access::make<Stream, StreamResource>(ContextChoice::current_of(device), name);
+  return Access::wrap<Stream>(*(name == CU_STREAM_PER_THREAD ? per_thread : legacy).of(device));
 }
 
-detail::Shared<StreamResource> closed_stream() {
-  static Closable<StreamResource>& closed = *new Closable<StreamResource>;
-  return {std::shared_ptr<void>(), &closed};
+detail::SharedState& closed_stream() {
+  static detail::SharedState& closed = []() -> detail::SharedState& {
+    auto* state = new ClosedStream;  // never destroyed: it stays its own handle
+    state->close();
+    return *state;
+  }();
+  return closed;
 }
 
 CUstream usual_default_stream() {
@@ -75,14 +79,19 @@ CUstream usual_default_stream() {
   return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-std::shared_ptr<StreamResource> settled(const std::shared_ptr<StreamResource>& stream) {
+Kept<StreamResource> settled(Kept<StreamResource> stream) {
   if (stream->context().is_fixed()) return stream;
-  return std::make_shared<StreamResource>(stream->context().resolve(), stream->handle);
+  return detail::make_kept<StreamResource>(stream->context().resolve(), stream->handle);
 }
 
-std::shared_ptr<StreamResource> reachable(const std::shared_ptr<StreamResource>& stream) {
+Kept<StreamResource> reachable(const Kept<StreamResource>& stream) {
   if (stream->handle != CU_STREAM_PER_THREAD || stream->maker == std::this_thread::get_id()) return stream;
-  return std::make_shared<StreamResource>(stream->context(), CU_STREAM_LEGACY);
+  return detail::make_kept<StreamResource>(stream->context(), CU_STREAM_LEGACY);
+}
+
+Stream handle_of(const Kept<StreamResource>& stream) {
+  return Access::make<Stream, StreamResource>(stream->context(), stream->handle,
+                                              std::make_shared<const Kept<StreamResource>>(stream));
 }
 
 }  // namespace cuprum::core

@@ -21,21 +21,19 @@ Stream default_stream(CUstream name, int device);
 CUstream usual_default_stream();
 
 /// What a handle of these has after it was closed.
-detail::Shared<detail::StreamResource> closed_stream();
-
-/// Whether it is a handle of these.
-inline bool is_permanent(const detail::Shared<detail::StreamResource>& shared) {
-  return shared && shared.use_count() == 0;
-}
+detail::SharedState& closed_stream();
 
 /// The stream that work queued now on `stream` goes to, for later: a default stream in the context that is current
 /// now, and every other stream itself. What is to happen in the order of work that was queued already, such as freeing
 /// memory, needs this.
-std::shared_ptr<detail::StreamResource> settled(const std::shared_ptr<detail::StreamResource>& stream);
+detail::Kept<detail::StreamResource> settled(detail::Kept<detail::StreamResource> stream);
 
 /// A stream on which the calling thread can queue work that comes after all work on a settled stream. That is another
 /// one only when `stream` is the default stream of another thread, which this thread has no name for: CUDA's legacy
 /// default stream, which waits for it.
-std::shared_ptr<detail::StreamResource> reachable(const std::shared_ptr<detail::StreamResource>& stream);
+detail::Kept<detail::StreamResource> reachable(const detail::Kept<detail::StreamResource>& stream);
+
+/// A handle of a stream that is kept, for code that takes one. It is open, whether or not the user's was closed.
+Stream handle_of(const detail::Kept<detail::StreamResource>& stream);
 
 }  // namespace cuprum::core

@@ -11,15 +11,26 @@ namespace cuprum::inline CUPRUM_ABI {
 using core::ContextGuard;
 using detail::Access;
 using detail::EventResource;
+using detail::Kept;
 using detail::Ownership;
 using driver::Api;
 using support::text;
 
 namespace {
 
+/// One of the two, as long as its time is asked for.
 struct Named {
+  Named(const Event& the_event, const char* the_name)
+      : event(the_event), name(the_name), kept(Access::try_keep(the_event)) {
+    check_known_facts();
+  }
+
   const Event& event;
   const char* name;
+  Kept<EventResource> kept;
+
+ private:
+  void check_known_facts() const;
 };
 
 [[noreturn]] void refuse(const Named& unfit, std::string_view reason) {
@@ -27,17 +38,16 @@ struct Named {
 }
 
 // What can be said without the driver. Of a foreign event nothing is known.
-void check_known_facts(const Named& named) {
-  if (!Access::is_open(named.event)) refuse(named, "was closed, by close() on it or on a copy");
-  const EventResource& event = *Access::resource(named.event);
-  if (event.ownership == Ownership::foreign) return;
-  if (!event.options.timing_enabled) refuse(named, "was made without timing: pass {.timing_enabled = true}");
-  if (!event.recorded) refuse(named, "was never recorded: call Stream::record with it first");
+void Named::check_known_facts() const {
+  if (!kept) refuse(*this, "stands for no CUDA event: it was closed, by close() on it or on a copy, or never assigned");
+  if (kept->ownership == Ownership::foreign) return;
+  if (!kept->options.timing_enabled) refuse(*this, "was made without timing: pass {.timing_enabled = true}");
+  if (!kept->recorded) refuse(*this, "was never recorded: call Stream::record with it first");
 }
 
 void check_contexts(const Named& start, const Named& end) {
-  const EventResource& first = *Access::resource(start.event);
-  const EventResource& last = *Access::resource(end.event);
+  const EventResource& first = *start.kept;
+  const EventResource& last = *end.kept;
   if (first.ownership == Ownership::foreign || last.ownership == Ownership::foreign) return;
   if (&first.context == &last.context) return;
   refuse(end, text("is of another ", first.context.device == last.context.device ? "context" : "device",
@@ -47,7 +57,7 @@ void check_contexts(const Named& start, const Named& end) {
 // The driver says only that one of the two is unfit. Asked for the time from an event to itself, it says which.
 void find_the_unfit(const Named& named) {
   float milliseconds = 0;
-  const CUevent handle = Access::resource(named.event)->handle;
+  const CUevent handle = named.kept->handle;
   switch (driver::try_call<&Api::cuEventElapsedTime>(&milliseconds, handle, handle)) {
     case CUDA_ERROR_NOT_READY: refuse(named, "is not done yet: call sync() on it first");
     case CUDA_ERROR_INVALID_HANDLE: refuse(named, "was never recorded, or made without timing");
@@ -58,16 +68,13 @@ void find_the_unfit(const Named& named) {
 }  // namespace
 
 float operator-(const Event& end_event, const Event& start_event) {
-  const Named start = {start_event, "start"};
-  const Named end = {end_event, "end"};
-  check_known_facts(start);
-  check_known_facts(end);
+  const Named start(start_event, "start");
+  const Named end(end_event, "end");
   check_contexts(start, end);
-  const EventResource& last = *Access::resource(end_event);
-  ContextGuard guard(last.context);
+  ContextGuard guard(end.kept->context);
   float milliseconds = 0;
   const CUresult result =
-      driver::try_call<&Api::cuEventElapsedTime>(&milliseconds, Access::resource(start_event)->handle, last.handle);
+      driver::try_call<&Api::cuEventElapsedTime>(&milliseconds, start.kept->handle, end.kept->handle);
   if (result == CUDA_SUCCESS) return milliseconds;
   if (result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_INVALID_HANDLE) {
     find_the_unfit(start);

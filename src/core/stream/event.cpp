@@ -13,6 +13,7 @@ namespace cuprum::inline CUPRUM_ABI {
 using core::ContextGuard;
 using detail::Access;
 using detail::EventResource;
+using detail::Kept;
 using detail::Ownership;
 using driver::Api;
 using driver::Doing;
@@ -60,50 +61,50 @@ EventResource::~EventResource() {
 
 // The driver doesn't tell an event's context or flags, so those of a foreign event are taken as the most general.
 Event Event::from_handle(CUevent_st* handle) {
-  return Access::make_in_place<Event, EventResource>(core::ContextChoice::current().resolve(),
-                                                     EventOptions{.timing_enabled = true}, handle);
+  return Access::make<Event, EventResource>(core::ContextChoice::current().resolve(),
+                                            EventOptions{.timing_enabled = true}, handle);
 }
 
 void Event::sync() const {
-  const EventResource& event = *Access::resource(*this);
+  const Kept<EventResource> event = Access::keep(*this);
   core::DestroyDeferred deferred;
-  ContextGuard guard(event.context);
-  driver::call<&Api::cuEventSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, event.handle);
+  ContextGuard guard(event->context);
+  driver::call<&Api::cuEventSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, event->handle);
 }
 
 bool Event::is_done() const {
-  const EventResource& event = *Access::resource(*this);
-  ContextGuard guard(event.context);
-  const CUresult state = driver::try_call<&Api::cuEventQuery>(event.handle);
+  const Kept<EventResource> event = Access::keep(*this);
+  ContextGuard guard(event->context);
+  const CUresult state = driver::try_call<&Api::cuEventQuery>(event->handle);
   if (state == CUDA_SUCCESS) return true;
   if (state == CUDA_ERROR_NOT_READY) return false;
   driver::detail::raise(state, driver::detail::index_of_cuEventQuery, text("asking whether ", *this, " is done"));
 }
 
-bool Event::is_timing_enabled() const { return Access::resource(*this)->options.timing_enabled; }
+bool Event::is_timing_enabled() const { return Access::keep(*this)->options.timing_enabled; }
 
-bool Event::is_blocking_sync() const { return Access::resource(*this)->options.blocking_sync; }
+bool Event::is_blocking_sync() const { return Access::keep(*this)->options.blocking_sync; }
 
-bool Event::is_ipc_enabled() const { return Access::resource(*this)->options.ipc_enabled; }
+bool Event::is_ipc_enabled() const { return Access::keep(*this)->options.ipc_enabled; }
 
-Device Event::device() const { return Access::device(Access::resource(*this)->context.device); }
+Device Event::device() const { return Access::device(Access::keep(*this)->context.device); }
 
-Context Event::context() const { return core::context_handle(Access::resource(*this)->context); }
+Context Event::context() const { return core::context_handle(Access::keep(*this)->context); }
 
-CUevent_st* Event::handle() const { return Access::resource(*this)->handle; }
+CUevent_st* Event::handle() const noexcept {
+  return reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(Access::number(*this)));
+}
 
 void Event::close() { Access::close(*this); }
 
-const void* Event::identity() const noexcept {
-  return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
-}
+std::uint64_t Event::identity() const noexcept { return Access::number(*this); }
 
 bool operator==(const Event& a, const Event& b) noexcept { return a.identity() == b.identity(); }
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {
-  if (!Access::is_open(event)) return out << "a closed event";
-  const EventResource& resource = *Access::resource(event);
-  return out << "event " << static_cast<const void*>(resource.handle) << " on device " << resource.context.device;
+  const Kept<EventResource> resource = Access::try_keep(event);
+  if (!resource) return out << Access::state_in_words(event);
+  return out << "event " << static_cast<const void*>(resource->handle) << " on device " << resource->context.device;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -14,6 +14,7 @@ using detail::Access;
 using detail::EventResource;
 using detail::IpcAccess;
 using detail::IpcPayload;
+using detail::Kept;
 using driver::Api;
 using driver::Doing;
 using support::text;
@@ -42,19 +43,19 @@ EventResource::EventResource(const core::ContextRecord& the_context, const IPCEv
       parent_(the_context.owner.lock()) {}
 
 IPCEventDescriptor Event::ipc_descriptor() const {
-  const EventResource& event = *Access::resource(*this);
-  if (event.imported_by) return *event.imported_by;
-  if (!event.options.ipc_enabled) {
+  const Kept<EventResource> event = Access::keep(*this);
+  if (event->imported_by) return *event->imported_by;
+  if (!event->options.ipc_enabled) {
     throw InvalidArgument(text(*this, " can't be shared with other processes: make one with {.ipc_enabled = true}"));
   }
-  ContextGuard guard(event.context);
+  ContextGuard guard(event->context);
   CUipcEventHandle handle{};
   driver::call<&Api::cuIpcGetEventHandle>(Doing{[&] { return text("exporting ", *this, " to other processes"); }},
-                                          &handle, event.handle);
+                                          &handle, event->handle);
   IpcPayload payload;
   std::memcpy(payload.data(), &handle, sizeof(handle));
-  return IpcAccess::event({core::this_process(), core::device_uuid(event.context.device)}, event.options.blocking_sync,
-                          payload);
+  return IpcAccess::event({core::this_process(), core::device_uuid(event->context.device)},
+                          event->options.blocking_sync, payload);
 }
 
 Event Event::from_ipc_descriptor(const IPCEventDescriptor& descriptor) {
@@ -68,7 +69,7 @@ Event Event::from_ipc_descriptor(const IPCEventDescriptor& descriptor) {
                                ", which this process does not see"));
   }
   ContextGuard guard(core::ContextChoice::current_of(*device));
-  return Access::make_in_place<Event, EventResource>(guard.context(), descriptor);
+  return Access::make<Event, EventResource>(guard.context(), descriptor);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

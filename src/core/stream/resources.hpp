@@ -17,20 +17,22 @@ enum class Ownership { ours, foreign };
 
 // Constructors acquire, so that there is a place for a handle before there is a handle.
 
-/// A context that a Context stands for. Only one that we created is destroyed, when nothing that was made in it is
-/// left.
-struct ContextResource : support::Counted<ContextResource> {
-  /// Creates a context.
-  ContextResource(int device, const ContextOptions& options);
-  /// Wraps one.
-  explicit ContextResource(const core::ContextRecord& the_context) noexcept
-      : context(the_context), ownership(Ownership::foreign) {}
-  ContextResource(const ContextResource&) = delete;
-  ContextResource& operator=(const ContextResource&) = delete;
-  ~ContextResource();
+/// A context that we created. It is destroyed when nothing that was made in it is left.
+struct OwnedContext : support::Counted<OwnedContext> {
+  OwnedContext(int device, const ContextOptions& options);
+  OwnedContext(const OwnedContext&) = delete;
+  OwnedContext& operator=(const OwnedContext&) = delete;
+  ~OwnedContext();
 
   const core::ContextRecord& context;
-  const Ownership ownership;
+};
+
+/// A context that a Context stands for.
+struct ContextResource {
+  std::uint64_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(&context); }
+
+  const core::ContextRecord& context;
+  const std::shared_ptr<OwnedContext> owned = context.owner.lock();  ///< when it is one that we created
 };
 
 struct StreamResource : support::Counted<StreamResource> {
@@ -45,6 +47,8 @@ struct StreamResource : support::Counted<StreamResource> {
   StreamResource(const StreamResource&) = delete;
   StreamResource& operator=(const StreamResource&) = delete;
   ~StreamResource();
+
+  std::uint64_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
 
   /// Where its work is done. A ContextGuard takes this; default streams find out at each use.
   const core::ContextChoice& context() const noexcept { return context_; }
@@ -70,6 +74,8 @@ struct EventResource : support::Counted<EventResource> {
   EventResource& operator=(const EventResource&) = delete;
   ~EventResource();
 
+  std::uint64_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
   const core::ContextRecord& context;
   const Ownership ownership;
   const EventOptions options;
@@ -80,9 +86,6 @@ struct EventResource : support::Counted<EventResource> {
  private:
   const std::shared_ptr<const void> parent_;  ///< the context, when it is one that we created
 };
-
-template <>
-struct Closable<EventResource> : ClosableInPlace<EventResource> {};
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 

@@ -16,6 +16,7 @@ namespace cuprum::inline CUPRUM_ABI {
 using core::ContextGuard;
 using detail::Access;
 using detail::EventResource;
+using detail::Kept;
 using detail::Ownership;
 using detail::StreamResource;
 using driver::Api;
@@ -56,15 +57,15 @@ void check_recordable(const EventResource& event, const core::ContextRecord& con
 }
 
 void record_on(const StreamResource& queue, const Event& event, const Stream& stream) {
-  EventResource& recorded = *Access::resource(event);
+  const Kept<EventResource> recorded = Access::keep(event);
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
-    check_recordable(recorded, context, stream);
-    return driver::try_call<&Api::cuEventRecord>(recorded.handle, queue.handle);
+    check_recordable(*recorded, context, stream);
+    return driver::try_call<&Api::cuEventRecord>(recorded->handle, queue.handle);
   });
   if (result != CUDA_SUCCESS) [[unlikely]] {
     driver::detail::raise(result, driver::detail::index_of_cuEventRecord, text("recording ", event, " on ", stream));
   }
-  recorded.recorded.store(true, std::memory_order_relaxed);
+  recorded->recorded.store(true, std::memory_order_relaxed);
 }
 
 // What keeps the context that a stream is in; nothing for contexts that aren't ours.
@@ -101,7 +102,7 @@ StreamResource::~StreamResource() {
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {
   if (core::is_default_stream(handle) && !owner) return core::default_stream(handle);
   const core::Queue queue = core::foreign_queue(handle);
-  return Access::make<Stream>(std::make_shared<StreamResource>(queue.context, queue.handle, std::move(owner)));
+  return Access::make<Stream, StreamResource>(queue.context, queue.handle, std::move(owner));
 }
 
 Stream Stream::legacy_default() { return core::default_stream(CU_STREAM_LEGACY); }
@@ -111,112 +112,113 @@ Stream Stream::per_thread_default() { return core::default_stream(CU_STREAM_PER_
 Stream default_stream() { return core::default_stream(core::usual_default_stream()); }
 
 void Stream::sync() const {
-  const StreamResource& stream = *Access::resource(*this);
+  const Kept<StreamResource> stream = Access::keep(*this);
   core::DestroyDeferred deferred;
-  ContextGuard guard(stream.context());
-  driver::call<&Api::cuStreamSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, stream.handle);
+  ContextGuard guard(stream->context());
+  driver::call<&Api::cuStreamSynchronize>(Doing{[&] { return text("waiting for ", *this); }}, stream->handle);
 }
 
 bool Stream::is_done() const {
-  const StreamResource& stream = *Access::resource(*this);
-  ContextGuard guard(stream.context());
-  const CUresult state = driver::try_call<&Api::cuStreamQuery>(stream.handle);
+  const Kept<StreamResource> stream = Access::keep(*this);
+  ContextGuard guard(stream->context());
+  const CUresult state = driver::try_call<&Api::cuStreamQuery>(stream->handle);
   if (state == CUDA_SUCCESS) return true;
   if (state == CUDA_ERROR_NOT_READY) return false;
   driver::detail::raise(state, driver::detail::index_of_cuStreamQuery, text("asking whether ", *this, " is done"));
 }
 
 void Stream::wait(const Event& event) const {
-  const StreamResource& stream = *Access::resource(*this);
-  const EventResource& awaited = *Access::resource(event);
-  core::queue_work<&Api::cuStreamWaitEvent>(stream, Doing{[&] { return text("making ", *this, " wait for ", event); }},
-                                            stream.handle, awaited.handle,
+  const Kept<StreamResource> stream = Access::keep(*this);
+  const Kept<EventResource> awaited = Access::keep(event);
+  core::queue_work<&Api::cuStreamWaitEvent>(*stream, Doing{[&] { return text("making ", *this, " wait for ", event); }},
+                                            stream->handle, awaited->handle,
                                             static_cast<unsigned>(CU_EVENT_WAIT_DEFAULT));
 }
 
 void Stream::wait(const Stream& other) const {
-  Access::resource(*this);  // refuse before the other stream is touched
+  const Kept<StreamResource> stream = Access::keep(*this);  // refuse before the other stream is touched
   wait(other.record());
 }
 
 Event Stream::record(const Event& event) const {
-  const StreamResource& stream = *Access::resource(*this);
-  record_on(stream, event, *this);
+  const Kept<StreamResource> stream = Access::keep(*this);
+  record_on(*stream, event, *this);
   return event;
 }
 
 Event Stream::record(const EventOptions& options) const {
-  const StreamResource& stream = *Access::resource(*this);
-  ContextGuard guard(stream.context());
-  Event event = Access::make_in_place<Event, EventResource>(guard.context(), options);
-  record_on(stream, event, *this);
+  const Kept<StreamResource> stream = Access::keep(*this);
+  ContextGuard guard(stream->context());
+  Event event = Access::make<Event, EventResource>(guard.context(), options);
+  record_on(*stream, event, *this);
   return event;
 }
 
 void Stream::host_call(std::function<void()> function) const {
-  const StreamResource& stream = *Access::resource(*this);
+  const Kept<StreamResource> stream = Access::keep(*this);
   if (!function) throw InvalidArgument(text("a host call on ", *this, ": the function is empty"));
-  ContextGuard guard(stream.context());
-  core::queue_host_call(stream.handle, std::move(function), [this] { return text("queueing a host call on ", *this); });
+  ContextGuard guard(stream->context());
+  core::queue_host_call(stream->handle, std::move(function),
+                        [this] { return text("queueing a host call on ", *this); });
 }
 
 bool Stream::is_nonblocking() const {
-  const StreamResource& stream = *Access::resource(*this);
-  ContextGuard guard(stream.context());
+  const Kept<StreamResource> stream = Access::keep(*this);
+  ContextGuard guard(stream->context());
   unsigned flags = 0;
-  driver::call<&Api::cuStreamGetFlags>(Doing{[&] { return text("reading the flags of ", *this); }}, stream.handle,
+  driver::call<&Api::cuStreamGetFlags>(Doing{[&] { return text("reading the flags of ", *this); }}, stream->handle,
                                        &flags);
   return (flags & CU_STREAM_NON_BLOCKING) != 0;
 }
 
 int Stream::priority() const {
-  const StreamResource& stream = *Access::resource(*this);
-  ContextGuard guard(stream.context());
+  const Kept<StreamResource> stream = Access::keep(*this);
+  ContextGuard guard(stream->context());
   int priority = 0;
-  driver::call<&Api::cuStreamGetPriority>(Doing{[&] { return text("reading the priority of ", *this); }}, stream.handle,
-                                          &priority);
+  driver::call<&Api::cuStreamGetPriority>(Doing{[&] { return text("reading the priority of ", *this); }},
+                                          stream->handle, &priority);
   return priority;
 }
 
 unsigned long long Stream::id() const {
-  const StreamResource& stream = *Access::resource(*this);
-  ContextGuard guard(stream.context());
+  const Kept<StreamResource> stream = Access::keep(*this);
+  ContextGuard guard(stream->context());
   unsigned long long id = 0;
-  driver::call<&Api::cuStreamGetId>(Doing{[&] { return text("reading the number of ", *this); }}, stream.handle, &id);
+  driver::call<&Api::cuStreamGetId>(Doing{[&] { return text("reading the number of ", *this); }}, stream->handle, &id);
   return id;
 }
 
-Device Stream::device() const { return Access::device(Access::resource(*this)->context().resolve().device); }
+Device Stream::device() const { return Access::device(Access::keep(*this)->context().resolve().device); }
 
-Context Stream::context() const { return core::context_handle(Access::resource(*this)->context().resolve()); }
+Context Stream::context() const { return core::context_handle(Access::keep(*this)->context().resolve()); }
 
-CUstream_st* Stream::handle() const { return Access::resource(*this)->handle; }
+CUstream_st* Stream::handle() const noexcept {
+  return reinterpret_cast<CUstream>(static_cast<std::uintptr_t>(Access::number(*this)));
+}
 
 void Stream::close() {
-  if (core::is_permanent(shared_)) {
-    shared_ = core::closed_stream();
+  if (const detail::SharedState* state = shared_.get(); state && state->is_permanent()) {
+    shared_.replace(core::closed_stream());
   } else {
     Access::close(*this);
   }
 }
 
-const void* Stream::identity() const noexcept {
-  return Access::is_open(*this) ? Access::resource(*this)->handle : nullptr;
-}
+std::uint64_t Stream::identity() const noexcept { return Access::number(*this); }
 
 bool operator==(const Stream& a, const Stream& b) noexcept { return a.identity() == b.identity(); }
 
 std::ostream& operator<<(std::ostream& out, const Stream& stream) {
-  if (!Access::is_open(stream)) return out << "a closed stream";
-  const StreamResource& resource = *Access::resource(stream);
-  if (resource.handle == CU_STREAM_LEGACY) {
+  const Kept<StreamResource> resource = Access::try_keep(stream);
+  if (!resource) return out << Access::state_in_words(stream);
+  if (resource->handle == CU_STREAM_LEGACY) {
     out << "the legacy default stream";
-  } else if (resource.handle == CU_STREAM_PER_THREAD) {
+  } else if (resource->handle == CU_STREAM_PER_THREAD) {
     out << "the default stream of the thread";
   } else {
-    out << "stream " << static_cast<const void*>(resource.handle);
+    out << "stream " << static_cast<const void*>(resource->handle);
   }
-  if (const std::optional<int> device = resource.context().device()) out << " on device " << *device;
+  if (const std::optional<int> device = resource->context().device()) out << " on device " << *device;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "core/stream/default_streams.hpp"
 #include "core/stream/resources.hpp"
 #include "core/views/dlpack_types.hpp"
+#include "core/views/view_maker.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -64,15 +65,15 @@ Stream consumer_stream(const StridedMemoryView& view, std::intptr_t stream) {
 
 Stream producer_stream(const StridedMemoryView& view, const DLPackExportOptions& options) {
   if (options.producer) return *options.producer;
-  if (const auto& allocated_on = Access::resource(view.exporting_obj())->stream)
-    return Access::make<Stream>(core::reachable(allocated_on));
+  if (const auto allocated_on = detail::ViewMaker::memory(view).allocated_on())
+    return core::handle_of(core::reachable(allocated_on));
   throw InvalidArgument(text("exporting ", view, " by DLPack for stream ", options.stream,
                              ": its memory was not allocated on a stream, so say in `producer` which one to wait for"));
 }
 
 /// Default streams of one name are equal, but in different contexts they are different queues.
 bool is_same_queue(const Stream& a, const Stream& b) {
-  return a == b && &Access::resource(a)->context().resolve() == &Access::resource(b)->context().resolve();
+  return a == b && &Access::keep(a)->context().resolve() == &Access::keep(b)->context().resolve();
 }
 
 /// Makes the importing library's stream wait.

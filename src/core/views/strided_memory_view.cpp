@@ -14,6 +14,7 @@ namespace cuprum::inline CUPRUM_ABI {
 using core::ContextGuard;
 using core::CopyPlan;
 using detail::Access;
+using detail::Kept;
 using detail::StreamResource;
 using driver::Api;
 using driver::Doing;
@@ -95,7 +96,7 @@ std::int64_t max_pitch(const core::ContextRecord& context) {
 }  // namespace
 
 StridedMemoryView::StridedMemoryView(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout)
-    : buffer_(buffer), origin_(origin), layout_(layout) {}
+    : buffer_(buffer), memory_(Access::keep(buffer)), origin_(origin), layout_(layout) {}
 
 StridedMemoryView StridedMemoryView::from_buffer(const Buffer& buffer, const StridedLayout& layout,
                                                  const StridedMemoryViewOptions& options) {
@@ -164,7 +165,7 @@ StridedMemoryView StridedMemoryView::broadcast_to(const Extents& new_shape) cons
 
 void StridedMemoryView::check_fits() const {
   if (size() == 0) return;
-  const auto bytes = static_cast<std::int64_t>(buffer_.size());
+  const auto bytes = static_cast<std::int64_t>(memory_->size);
   const std::int64_t first = layout_.min_offset() * layout_.itemsize();
   const std::int64_t end = (layout_.max_offset() + 1) * layout_.itemsize();
   if (first < -origin_) {
@@ -177,7 +178,7 @@ void StridedMemoryView::check_fits() const {
   }
 }
 
-DevicePointer StridedMemoryView::ptr() const { return buffer_.handle() + origin_ + layout_.slice_offset_in_bytes(); }
+DevicePointer StridedMemoryView::ptr() const { return memory_->pointer + origin_ + layout_.slice_offset_in_bytes(); }
 
 void StridedMemoryView::check_type(std::optional<DataType> type, bool is_const) const {
   if (is_readonly_ && !is_const)
@@ -209,20 +210,20 @@ void StridedMemoryView::check_rank(std::size_t rank) const {
 
 void* StridedMemoryView::host_address() const {
   // Memory that comes from a resource may not have been reached by its stream yet: the buffer sees to that.
-  if (buffer_.memory_resource()) static_cast<void>(buffer_.as_span<std::byte>());
+  memory_->wait_for_allocation();
   return reinterpret_cast<void*>(ptr());
 }
 
 void StridedMemoryView::copy_from(const StridedMemoryView& source, const Stream& stream,
                                   const StridedCopyOptions& options) const {
   check_copy(*this, source);
-  const StreamResource& queue = *Access::resource(stream);
+  const Kept<StreamResource> queue = Access::keep(stream);
   if (size() > 0) {
-    const ContextGuard guard(queue.context());
+    const ContextGuard guard(queue->context());
     const CopyPlan plan = core::plan_copy(layout_, source.layout_, max_pitch(guard.context()));
     const Doing doing{[&] { return text("copying ", source, " to ", *this, " on ", stream); }};
-    copy_blocks(plan, 0, buffer_.handle() + origin_ + plan.destination_offset,
-                source.buffer_.handle() + source.origin_ + plan.source_offset, queue.handle, doing);
+    copy_blocks(plan, 0, memory_->pointer + origin_ + plan.destination_offset,
+                source.memory_->pointer + source.origin_ + plan.source_offset, queue->handle, doing);
   }
   const bool between_devices = kind_ == MemoryKind::device && source.kind_ == MemoryKind::device;
   if (options.blocking.value_or(!between_devices)) stream.sync();
@@ -241,8 +242,7 @@ std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view) {
     out << view.layout().itemsize() << "-byte elements";
   }
   out << " with " << view.layout();
-  if (Access::is_open(view.exporting_obj())) return out << " at " << reinterpret_cast<void*>(view.ptr());
-  return out << " in a closed buffer";
+  return out << " at " << reinterpret_cast<void*>(view.ptr());
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

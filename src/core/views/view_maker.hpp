@@ -3,9 +3,13 @@
 
 #include <cuprum/strided_memory_view.hpp>
 
+#include "core/memory/buffer_resource.hpp"
+
 namespace cuprum::inline CUPRUM_ABI::detail {
 
 struct ViewMaker {
+  static const BufferResource& memory(const StridedMemoryView& view) { return *view.memory_; }
+
   /// A view of memory about which everything is known; `origin` is where in the buffer, in bytes, the layout's offsets
   /// count from.
   static StridedMemoryView make(const Buffer& buffer, std::int64_t origin, const StridedLayout& layout,
