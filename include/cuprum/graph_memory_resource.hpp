@@ -24,14 +24,18 @@ class Device;
 /// the driver refuses. Threads may share it.
 class CUPRUM_API GraphMemoryResourceAttributes {
  public:
-  /// Bytes that are held for graphs, and the most since the mark was reset.
+  /// Bytes that are held for graphs.
   std::uint64_t reserved_mem_current() const;
+  /// The most there have been since the mark was reset.
   std::uint64_t reserved_mem_high() const;
+  /// Sets that mark to what is held now.
   void reset_reserved_mem_high() const;
 
-  /// Bytes that graphs use, or keep for their next launch, and the most since the mark was reset.
+  /// Bytes that graphs use, or keep for their next launch.
   std::uint64_t used_mem_current() const;
+  /// The most there have been since the mark was reset.
   std::uint64_t used_mem_high() const;
+  /// Sets that mark to what is used now.
   void reset_used_mem_high() const;
 
  private:
@@ -52,8 +56,10 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const GraphMemoryResource
 /// the graph is launched again, unless it was completed with auto_free_on_launch.
 class CUPRUM_API GraphMemoryResource : public MemoryResource {
  public:
+  /// A handle of the device's one.
   explicit GraphMemoryResource(const Device& device);
 
+  /// How much memory it has.
   GraphMemoryResourceAttributes attributes() const;
 
   /// Gives memory that graphs don't use back to the system.

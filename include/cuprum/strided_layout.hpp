@@ -69,6 +69,7 @@ class SliceItem {
 /// before. The masks of several layouts of one shape are combined with `&`.
 struct AxisMask {
   std::uint64_t bits = 0;  ///< the lowest is axis 0
+  /// The axes that are in both.
   friend AxisMask operator&(AxisMask a, AxisMask b) { return {a.bits & b.bits}; }
   friend bool operator==(AxisMask, AxisMask) = default;
 };

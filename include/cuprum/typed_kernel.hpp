@@ -56,6 +56,7 @@ class TypedKernel<void(Parameters...)> {
   /// The kernel without the types.
   const Kernel& kernel() const { return kernel_; }
 
+  /// By the kernel; the types are those of the class.
   friend bool operator==(const TypedKernel& a, const TypedKernel& b) { return a.kernel_ == b.kernel_; }
 
  private:

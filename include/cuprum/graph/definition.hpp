@@ -31,7 +31,7 @@ class Graph;
 
 /// What a picture of a graph has beside its nodes and edges.
 struct GraphPictureOptions {
-  std::string title = {};
+  std::string title = {};  ///< above the picture; empty for none
   /// How long nodes take, as somebody has measured. Their labels say it, and the way through the graph that takes
   /// longest is marked.
   std::unordered_map<GraphNode, double> milliseconds = {};
