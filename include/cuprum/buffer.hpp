@@ -77,6 +77,7 @@ class CUPRUM_API Buffer {
   /// Takes over `size` bytes at `pointer`: `resource` gets them back after what is then queued on `stream`. Without a
   /// stream it is the default stream of the resource's device, or of the current one.
   static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource);
+  /// The same with a stream.
   static Buffer from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                             const Stream& stream);
 
@@ -100,12 +101,14 @@ class CUPRUM_API Buffer {
   /// Copies the buffer to a new one from the same memory resource.
   Buffer copy_to(const Stream& stream) const;
 
-  /// The same three with options, which a driver before CUDA 13.2 ignores: it reads the source in stream order. Throws
+  /// copy_from() with options, which a driver before CUDA 13.2 ignores: it reads the source in stream order. Throws
   /// NotSupported there for MemcpySrcAccessOrder::during_api_call, because the caller relies on it. Throws
   /// InvalidArgument for the legacy default stream, which the driver refuses, and while the stream is being captured,
   /// because graphs don't have these options.
   void copy_from(const Buffer& source, const Stream& stream, const CopyOptions& options) const;
+  /// copy_to() with options, in the same way.
   Buffer copy_to(const Buffer& destination, const Stream& stream, const CopyOptions& options) const;
+  /// copy_to() a new buffer with options, in the same way.
   Buffer copy_to(const Stream& stream, const CopyOptions& options) const;
 
   /// Copies from ordinary host memory of the same size in bytes. Pageable memory has been read when this returns; page-
@@ -122,11 +125,13 @@ class CUPRUM_API Buffer {
     copy_to_host(destination.data(), destination.size_bytes(), stream);
   }
 
-  /// The same two with any range whose elements lie one after the other: a std::vector, a std::array, an array.
+  /// Copies from any range whose elements lie one after the other, a std::vector, a std::array or an array, as from a
+  /// span.
   template <detail::ContiguousRange Range>
   void copy_from(const Range& source, const Stream& stream) const {
     copy_from(std::span(source), stream);
   }
+  /// Copies to such a range, as to a span.
   template <detail::WritableRange Range>
   void copy_to(Range& destination, const Stream& stream) const {
     copy_to(std::span(destination), stream);
@@ -161,8 +166,11 @@ class CUPRUM_API Buffer {
 
   /// The address; 0 when the buffer is closed or empty.
   DevicePointer handle() const noexcept;
+  /// In bytes, as it was asked for.
   std::size_t size() const;
+  /// Whether kernels can use the memory.
   bool is_device_accessible() const;
+  /// Whether the host can: as_span() needs that.
   bool is_host_accessible() const;
   /// Whether it is CUDA's managed memory, which moves to where it is used.
   bool is_managed() const;
@@ -203,6 +211,7 @@ class CUPRUM_API Buffer {
   detail::Shared<detail::BufferResource> shared_;
 };
 
+/// Prints "a buffer of 4096 bytes at 0x7f…", or "a closed buffer".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Buffer& buffer);
 
 inline detail::Kept<detail::BufferResource> detail::keep_memory(const Buffer& buffer) {

@@ -25,8 +25,9 @@ enum class ContextScheduling {
   blocking_sync,  ///< sleeps
 };
 
+/// For Device::create_context.
 struct ContextOptions {
-  ContextScheduling scheduling = ContextScheduling::automatic;
+  ContextScheduling scheduling = ContextScheduling::automatic;  ///< how threads wait
   bool sync_memory_operations = false;  ///< copies that may return early never do (CU_CTX_SYNC_MEMOPS)
 };
 
@@ -45,6 +46,7 @@ class CUPRUM_API Context {
   /// Whether it has a part of the device only. Such contexts can't be made yet, so no.
   bool is_green() const;
 
+  /// The device that it is on.
   Device device() const;
 
   /// A stream in this context, which need not be current. Throws InvalidArgument when the priority is outside what the
@@ -72,6 +74,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Context& context);
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By which CUDA context it stands for.
 template <>
 struct std::hash<cuprum::Context> {
   std::size_t operator()(const cuprum::Context& context) const noexcept {

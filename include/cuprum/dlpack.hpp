@@ -26,20 +26,25 @@ namespace cuprum::inline CUPRUM_ABI {
 
 /// Gives a tensor back to the library that made it, by the deleter it came with, if it has one.
 struct CUPRUM_API DLPackDeleter {
+  /// For a tensor of DLPack before 1.0.
   void operator()(DLManagedTensor* tensor) const noexcept;
+  /// For one of DLPack 1.0.
   void operator()(DLManagedTensorVersioned* tensor) const noexcept;
 };
 
 /// A tensor that is ours to give back.
 using DLPackTensor = std::unique_ptr<DLManagedTensor, DLPackDeleter>;
+/// The same of DLPack 1.0, which says its version and whether it is read-only.
 using DLPackTensorVersioned = std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter>;
 
 /// A view of the tensor's memory, which is given back when the last view of it goes. Orders nothing: the exporting
 /// library has made the stream that it was told wait for its work. Throws InvalidArgument, and gives the tensor back,
-/// when its DLPack version, device, type or shape can't be understood. Unversioned tensors are taken to be writable.
+/// when its DLPack version, device, type or shape can't be understood.
 CUPRUM_API StridedMemoryView from_dlpack(DLPackTensorVersioned tensor);
+/// The same for an unversioned tensor, which is taken to be writable.
 CUPRUM_API StridedMemoryView from_dlpack(DLPackTensor tensor);
 
+/// Whose work the importing library is to wait for.
 struct DLPackExportOptions {
   /// The stream on which the importing library will use the memory, as DLPack passes it: -1 no order is wanted, 1 the
   /// legacy default stream, 2 the per-thread default stream, else a CUstream. It is made to wait for `producer`.
@@ -59,6 +64,7 @@ CUPRUM_API DLPackTensor to_dlpack(const StridedMemoryView& view, const DLPackExp
 
 /// A whole buffer, as an array of bytes (int8).
 CUPRUM_API DLPackTensorVersioned to_dlpack_versioned(const Buffer& buffer, const DLPackExportOptions& options = {});
+/// The same for libraries that don't know DLPack 1.0.
 CUPRUM_API DLPackTensor to_dlpack(const Buffer& buffer, const DLPackExportOptions& options = {});
 
 }  // namespace cuprum::inline CUPRUM_ABI

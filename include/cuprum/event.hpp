@@ -19,6 +19,7 @@ class Context;
 class Device;
 class IPCEventDescriptor;
 
+/// What an event is to be good for.
 struct EventOptions {
   bool timing_enabled = false;  ///< time can be measured with it; costs a little
   bool blocking_sync = false;   ///< sync() sleeps instead of spinning
@@ -51,10 +52,15 @@ class CUPRUM_API Event {
   /// Whether the work before the latest record is done. Does not block. Throws as sync() does.
   bool is_done() const;
 
+  /// As EventOptions said; true for a wrapped event, of which nobody knows.
   bool is_timing_enabled() const;
+  /// As EventOptions said; false for a wrapped event.
   bool is_blocking_sync() const;
+  /// As EventOptions said; true for one of another process.
   bool is_ipc_enabled() const;
+  /// The device of its context.
   Device device() const;
+  /// The context that it was made in.
   Context context() const;
   /// Null when it is closed or empty.
   CUevent_st* handle() const noexcept;
@@ -92,6 +98,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Event& event);
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By which CUDA event it stands for.
 template <>
 struct std::hash<cuprum::Event> {
   std::size_t operator()(const cuprum::Event& event) const noexcept {

@@ -38,6 +38,7 @@ class CUPRUM_API KernelAttributes {
   Device device_;
 };
 
+/// What KernelOccupancy::max_potential_block_size finds.
 struct MaxPotentialBlockSize {
   int min_grid_size;   ///< blocks that fill the device
   int max_block_size;  ///< threads of a block
@@ -46,6 +47,8 @@ struct MaxPotentialBlockSize {
 /// How many blocks of a kernel a device runs at once. All functions only compute.
 class CUPRUM_API KernelOccupancy {
  public:
+  /// Blocks of `block_size` threads, with that many bytes of dynamic shared memory each, that one multiprocessor runs
+  /// at once; 0 when it can't run any.
   int max_active_blocks_per_multiprocessor(int block_size, std::size_t dynamic_shared_memory_size) const;
   /// The block size with the best occupancy; a limit of 0 is none.
   MaxPotentialBlockSize max_potential_block_size(std::size_t dynamic_shared_memory_needed, int block_size_limit) const;
@@ -53,6 +56,8 @@ class CUPRUM_API KernelOccupancy {
   /// this returns and on this thread; what it throws comes out here.
   MaxPotentialBlockSize max_potential_block_size(
       const std::function<std::size_t(int block_size)>& dynamic_shared_memory_needed, int block_size_limit) const;
+  /// Bytes of dynamic shared memory that each block may have when this many blocks of `block_size` threads are to share
+  /// a multiprocessor.
   std::size_t available_dynamic_shared_memory_per_block(int num_blocks_per_multiprocessor, int block_size) const;
 
   /// The blocks of the largest cluster that a launch like this on `stream` can have; its own `cluster` is ignored.
@@ -70,8 +75,8 @@ class CUPRUM_API KernelOccupancy {
 
 /// Where a parameter lies among a kernel's arguments.
 struct ParameterInfo {
-  std::size_t offset;
-  std::size_t size;
+  std::size_t offset;  ///< bytes from the first argument
+  std::size_t size;    ///< in bytes
   bool operator==(const ParameterInfo&) const = default;
 };
 
@@ -87,11 +92,15 @@ class CUPRUM_API Kernel {
   /// Wraps a kernel of `code`, which it keeps loaded. Throws InvalidArgument when the kernel is of another library.
   static Kernel from_handle(CUkern_st* handle, const ObjectCode& code);
 
+  /// What the driver knows of it on a device.
   KernelAttributes attributes(Device device = Device()) const { return {resource(), device}; }
+  /// How many of its blocks a device runs at once.
   KernelOccupancy occupancy(Device device = Device()) const { return {resource(), device}; }
 
-  /// Throws NotSupported with drivers older than CUDA 12.4, which don't tell.
+  /// How many parameters it declares. Throws NotSupported with drivers older than CUDA 12.4, which don't tell.
   std::size_t num_arguments() const { return arguments_info().size(); }
+  /// Where each parameter lies, in the order of the declaration. Throws like num_arguments(). Valid as long as the
+  /// kernel.
   const std::vector<ParameterInfo>& arguments_info() const;
 
   /// The same where an exception would be in the way: none with drivers that don't tell. Valid as long as the kernel.
@@ -107,6 +116,7 @@ class CUPRUM_API Kernel {
   /// Null for an empty handle.
   CUkern_st* handle() const;
 
+  /// By handle; empty ones are equal.
   friend bool operator==(const Kernel& a, const Kernel& b) { return a.handle() == b.handle(); }
 
  private:
@@ -116,6 +126,7 @@ class CUPRUM_API Kernel {
   std::shared_ptr<detail::KernelResource> resource_;
 };
 
+/// Prints "kernel scale", by the symbol, or "an empty kernel".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, const Kernel& kernel);
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -26,29 +26,37 @@ class CUPRUM_API MemoryPoolAttributes {
  public:
   /// Whether memory that was freed on one stream may be reused on another that waited for an event after the free.
   bool reuse_follow_event_dependencies() const;
+  /// New pools have it on.
   void set_reuse_follow_event_dependencies(bool allowed) const;
 
   /// Whether memory whose free is already done may be reused on any stream.
   bool reuse_allow_opportunistic() const;
+  /// New pools have it on.
   void set_reuse_allow_opportunistic(bool allowed) const;
 
   /// Whether the driver may make one stream wait for another to reuse what is freed there.
   bool reuse_allow_internal_dependencies() const;
+  /// New pools have it on.
   void set_reuse_allow_internal_dependencies(bool allowed) const;
 
   /// Bytes that the pool keeps when the stream, event or context is synchronised, instead of giving them back to the
   /// system. The library sets this to the maximum for pools where it finds 0.
   std::uint64_t release_threshold() const;
+  /// 0 gives back all that is not in use.
   void set_release_threshold(std::uint64_t bytes) const;
 
-  /// Bytes that the pool holds, and the most it has held since the mark was reset.
+  /// Bytes that the pool holds.
   std::uint64_t reserved_mem_current() const;
+  /// The most it has held since the mark was reset.
   std::uint64_t reserved_mem_high() const;
+  /// Sets that mark to what the pool holds now.
   void reset_reserved_mem_high() const;
 
-  /// Bytes that are allocated from the pool, and the most there have been since the mark was reset.
+  /// Bytes that are allocated from the pool.
   std::uint64_t used_mem_current() const;
+  /// The most there have been since the mark was reset.
   std::uint64_t used_mem_high() const;
+  /// Sets that mark to what is allocated now.
   void reset_used_mem_high() const;
 
  private:
@@ -65,6 +73,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const MemoryPoolAttribute
 /// throws NotSupported.
 class CUPRUM_API MemoryPool : public MemoryResource {
  public:
+  /// What the pool keeps, reuses and has given out.
   MemoryPoolAttributes attributes() const;
 
   /// Gives memory that is not in use back to the system, except for the last `min_bytes_to_keep` of it.
@@ -99,8 +108,10 @@ class CUPRUM_API MemoryPool : public MemoryResource {
  protected:
   friend class Buffer;
   friend class MemoryResource;
+  /// For the kinds of pools, which have made one.
   explicit MemoryPool(std::shared_ptr<MemoryResource::Interface> implementation)
       : MemoryResource(std::move(implementation)) {}
+  /// The pool behind it. Throws NotSupported where memory is allocated one by one.
   std::shared_ptr<detail::PoolMemory> pool() const;
 };
 

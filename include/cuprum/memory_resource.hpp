@@ -46,7 +46,9 @@ class CUPRUM_API MemoryResource {
     /// the log hook.
     virtual void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) = 0;
 
+    /// Whether kernels can use the memory.
     virtual bool is_device_accessible() const = 0;
+    /// Whether the host can use the memory.
     virtual bool is_host_accessible() const = 0;
 
     /// A buffer for MemoryResource::allocate, which has checked nothing. By default one of memory from allocate(), none
@@ -73,6 +75,7 @@ class CUPRUM_API MemoryResource {
   /// An empty handle: all use but comparing, hashing and assigning to it throws InvalidArgument.
   MemoryResource() = default;
 
+  /// One of your own making. Throws InvalidArgument for null.
   explicit MemoryResource(std::shared_ptr<Interface> implementation);
 
   /// The same resource as one of a kind that has more functions, such as as<DeviceMemoryResource>(); none when it is
@@ -96,9 +99,13 @@ class CUPRUM_API MemoryResource {
   /// the implementation throws, such as DriverError for a pointer that is none of its own.
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) const;
 
+  /// Whether kernels can use the memory.
   bool is_device_accessible() const { return interface().is_device_accessible(); }
+  /// Whether the host can use the memory.
   bool is_host_accessible() const { return interface().is_host_accessible(); }
+  /// Whether it is CUDA's managed memory, which moves to where it is used.
   bool is_managed() const { return interface().is_managed(); }
+  /// The device that the memory is on; none for host memory.
   std::optional<int> device_id() const { return interface().device_id(); }
 
   /// Null for an empty handle.

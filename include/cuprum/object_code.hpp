@@ -31,6 +31,7 @@ enum class Target {
   pch,      ///< no code but a header that NVRTC has compiled
 };
 
+/// What the bytes of code don't tell.
 struct ObjectCodeOptions {
   std::string name = {};  ///< for messages
   std::unordered_map<std::string, std::string> symbol_mapping =
@@ -51,10 +52,15 @@ class CUPRUM_API ObjectCode {
   /// another kind than the function's, which the message names. The structure by which a program that nvcc linked
   /// points to its fatbin is none: pass what it points to.
   static ObjectCode from_cubin(std::string_view code, ObjectCodeOptions options = {});
+  /// The same for PTX.
   static ObjectCode from_ptx(std::string_view code, ObjectCodeOptions options = {});
+  /// The same for LTO-IR.
   static ObjectCode from_ltoir(std::string_view code, ObjectCodeOptions options = {});
+  /// The same for a fatbin.
   static ObjectCode from_fatbin(std::string_view code, ObjectCodeOptions options = {});
+  /// The same for an object file of the host's compiler with device code in it.
   static ObjectCode from_object(std::string_view code, ObjectCodeOptions options = {});
+  /// The same for an archive of those.
   static ObjectCode from_library(std::string_view code, ObjectCodeOptions options = {});
 
   /// Reads a file of any of these kinds, which what is in it tells apart. The path is the name unless options have one.
@@ -73,9 +79,9 @@ class CUPRUM_API ObjectCode {
 
   /// A __device__, __constant__ or __managed__ variable as memory of the current device, whose other devices have
   /// variables of their own; the buffer keeps the code loaded. Orders nothing. The name is a symbol, or a name
-  /// expression of the compilation, with or without its `&`. Throws InvalidArgument when there is none, and when `size`
-  /// is given and is not the variable's.
+  /// expression of the compilation, with or without its `&`. Throws InvalidArgument when there is none.
   Buffer get_global(std::string_view name) const;
+  /// The same, and InvalidArgument when the variable has not `size` bytes.
   Buffer get_global(std::string_view name, std::size_t size) const;
 
   /// The code as a module of the context that is current, for interfaces that take no library. Loads the code, which
@@ -99,12 +105,16 @@ class CUPRUM_API ObjectCode {
 
   /// The bytes of the code.
   std::string_view code() const;
+  /// What the bytes are.
   Target code_type() const;
+  /// For messages: the program's or linker's, or as ObjectCodeOptions said; may be empty.
   const std::string& name() const;
+  /// Name expressions and the symbols that they became; empty for code without.
   const std::unordered_map<std::string, std::string>& symbol_mapping() const;
   /// Loads the code if it isn't yet.
   CUlib_st* handle() const;
 
+  /// Whether both share the code.
   friend bool operator==(const ObjectCode& a, const ObjectCode& b) { return a.resource_ == b.resource_; }
 
  private:
@@ -114,6 +124,7 @@ class CUPRUM_API ObjectCode {
   std::shared_ptr<detail::ObjectCodeResource> resource_;
 };
 
+/// Prints cuda.core's words: "ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, Target target);
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -114,8 +114,11 @@ class PreparedLaunch {
     plan_ = detail::make_plan(queue_, config, kernel(), nullptr, sizeof...(Parameters));
   }
 
+  /// As prepare() or set_config() was given it. Valid until the next set_config().
   const LaunchConfig& config() const { return detail::config_of(*plan_); }
+  /// The one that it launches.
   const Kernel& kernel() const { return detail::kernel_of(*plan_); }
+  /// The one that it was prepared for.
   const Stream& stream() const { return stream_; }
 
  private:

@@ -35,6 +35,7 @@ class GraphBuilder;
 template <typename T>
 concept IsStreamType = detail::OffersStream<T> && !std::same_as<std::remove_cvref_t<T>, Stream>;
 
+/// For Device::create_stream and Context::create_stream.
 struct StreamOptions {
   bool nonblocking = true;           ///< does not synchronise with the legacy default stream
   std::optional<int> priority = {};  ///< lower numbers come first; the device's lowest priority when not given
@@ -112,11 +113,14 @@ class CUPRUM_API Stream {
   /// A builder that captures what is queued on this stream: see <cuprum/graph/builder.hpp>.
   graph::GraphBuilder create_graph_builder() const;
 
+  /// Whether it does not synchronise with the legacy default stream, as the driver says.
   bool is_nonblocking() const;
+  /// Lower numbers come first.
   int priority() const;
 
   /// A number that no other stream of the process has had or will have.
   unsigned long long id() const;
+  /// The device of its context().
   Device device() const;
 
   /// The context it belongs to; for a default stream, the one that its work would go to now.
@@ -151,6 +155,7 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const Stream& stream);
 
 }  // namespace cuprum::inline CUPRUM_ABI
 
+/// By which CUDA stream it stands for.
 template <>
 struct std::hash<cuprum::Stream> {
   std::size_t operator()(const cuprum::Stream& stream) const noexcept {

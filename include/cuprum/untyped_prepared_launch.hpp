@@ -30,14 +30,17 @@ class CUPRUM_API UntypedPreparedLaunch {
   /// Use prepare().
   UntypedPreparedLaunch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                         const KernelArguments& arguments);
+  /// The copy has values of its own.
   UntypedPreparedLaunch(const UntypedPreparedLaunch& other);
   UntypedPreparedLaunch(UntypedPreparedLaunch&& other) noexcept = default;
+  /// The same; what this one kept goes.
   UntypedPreparedLaunch& operator=(const UntypedPreparedLaunch& other);
   UntypedPreparedLaunch& operator=(UntypedPreparedLaunch&& other) noexcept = default;
   ~UntypedPreparedLaunch() = default;
 
-  /// Queues the kernel on the stream that it was prepared for, or on another: as PreparedLaunch does.
+  /// Queues the kernel on the stream that it was prepared for, as PreparedLaunch does.
   void operator()() const { detail::launch(queue_, *plan_, addresses()); }
+  /// The same on another stream, as PreparedLaunch does.
   void operator()(const Stream& stream) const { detail::launch(detail::keep_queue(stream), *plan_, addresses()); }
 
   /// The same on the stream that an object of another library offers, which is needed only during the call.
@@ -55,8 +58,11 @@ class CUPRUM_API UntypedPreparedLaunch {
 
   /// The number of arguments.
   std::size_t num_arguments() const { return sizes_.size(); }
+  /// As prepare() or set_config() was given it. Valid until the next set_config().
   const LaunchConfig& config() const { return detail::config_of(*plan_); }
+  /// The one that it launches.
   const Kernel& kernel() const { return detail::kernel_of(*plan_); }
+  /// The one that it was prepared for.
   const Stream& stream() const { return stream_; }
 
  private:

@@ -18,23 +18,46 @@ namespace cuprum::inline CUPRUM_ABI {
 
 class Device;
 
-enum class VirtualMemoryAllocationType { pinned, managed };
+/// Whether the memory moves.
+enum class VirtualMemoryAllocationType {
+  pinned,   ///< stays where it is
+  managed,  ///< moves to where it is used
+};
+/// Where the memory is.
 using VirtualMemoryLocationType = LocationType;
-enum class VirtualMemoryHandleType { posix_fd, win32_kmt, fabric };
-enum class VirtualMemoryGranularityType { minimum, recommended };
-enum class VirtualMemoryAccessType { read_write, read };
+/// As what memory is exported to other processes.
+enum class VirtualMemoryHandleType {
+  posix_fd,   ///< a file descriptor
+  win32_kmt,  ///< a handle of Windows, and refused elsewhere
+  fabric,     ///< a handle for other machines of an NVLink fabric, too
+};
+/// Which of the driver's two units of allocation to use.
+enum class VirtualMemoryGranularityType {
+  minimum,      ///< the smallest that the driver takes
+  recommended,  ///< the one that is best for speed
+};
+/// What a device may do with the memory.
+enum class VirtualMemoryAccessType {
+  read_write,  ///< both
+  read,        ///< writing faults
+};
 
-/// Print cuda.core's words: "pinned", "posix_fd", "recommended", "rw"…
+/// Prints cuda.core's words: "pinned", "managed".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryAllocationType type);
+/// Prints cuda.core's words: "posix_fd", "win32_kmt", "fabric".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryHandleType type);
+/// Prints cuda.core's words: "minimum", "recommended".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryGranularityType type);
+/// Prints cuda.core's words: "rw", "r".
 CUPRUM_API std::ostream& operator<<(std::ostream& out, VirtualMemoryAccessType type);
 
+/// What memory a VirtualMemoryResource allocates, and who may use it.
 struct VirtualMemoryResourceOptions {
+  /// Whether it moves.
   VirtualMemoryAllocationType allocation_type = VirtualMemoryAllocationType::pinned;
   /// Where the memory is. `host_numa` means the NUMA node that is next to the device.
   VirtualMemoryLocationType location_type = VirtualMemoryLocationType::device;
-  /// As what the memory can be exported to other processes; none: not at all.
+  /// As what the memory can be exported to other processes; none: not at all. Memory of the host as a whole never can.
   std::optional<VirtualMemoryHandleType> handle_type = VirtualMemoryHandleType::posix_fd;
   /// What sizes are rounded up to.
   VirtualMemoryGranularityType granularity = VirtualMemoryGranularityType::recommended;
@@ -42,7 +65,9 @@ struct VirtualMemoryResourceOptions {
   DevicePointer addr_hint = 0;                 ///< where the memory should appear; 0: anywhere
   std::optional<std::size_t> addr_align = {};  ///< a power of two; none: the granularity
   std::vector<int> peers = {};                 ///< devices that get access besides the one of the resource
+  /// What the place of the memory itself may do with it: the device, or the host. None: nothing.
   std::optional<VirtualMemoryAccessType> self_access = VirtualMemoryAccessType::read_write;
+  /// What `peers` may do with it; none: nothing.
   std::optional<VirtualMemoryAccessType> peer_access = VirtualMemoryAccessType::read_write;
 
   bool operator==(const VirtualMemoryResourceOptions&) const = default;
@@ -69,15 +94,15 @@ class CUPRUM_API VirtualMemoryResource : public MemoryResource {
   /// other streams must be done before. A size that is not larger changes nothing but the access rights. Returns the
   /// buffer.
   ///
-  /// With `options`, those are used from now on, for this growth and by allocate().
-  ///
   /// Throws InvalidArgument when the buffer is not from this resource. When it throws, the buffer is as it was.
   Buffer modify_allocation(const Buffer& buffer, std::size_t new_size) const;
+  /// The same with other options, which are used from now on, for this growth and by allocate().
   Buffer modify_allocation(const Buffer& buffer, std::size_t new_size,
                            const VirtualMemoryResourceOptions& options) const;
 
   /// What sizes are rounded up to, in bytes.
   std::size_t granularity() const;
+  /// Those that allocate() uses now.
   VirtualMemoryResourceOptions options() const;
 
   /// See MemoryResource::as.
