@@ -92,6 +92,9 @@ std::vector<CodeShape> make_shapes() {
       numbered("gathers and scatters", 6,
                "and.b32 %r3, %r2, 1023; mul.wide.u32 %rd5, %r3, 4; add.u64 %rd6, %rd1, %rd5;\n"
                "ld.global.u32 %r4, [%rd6]; add.u32 %r2, %r2, %r4; st.global.u32 [%rd6+4], %r2;\n"),
+      numbered("bytes under a mask", 8,
+               "and.b32 %r3, %r2, 1023; cvt.u64.u32 %rd5, %r3; add.u64 %rd6, %rd1, %rd5; setp.lt.u32 %p1, %r2, $;\n"
+               "@%p1 bra L$; ld.global.u8 %r4, [%rd6]; add.u32 %r2, %r2, %r4; st.global.u8 [%rd6+4], %r2;\nL$:\n"),
       accessing("shared memory", 3, "st.shared.u32 [%r8], %r2; ld.shared.u32 %r3, [%r8+~]; xor.b32 %r2, %r2, %r3;\n"),
       numbered("local array", 6,
                "and.b32 %r4, %r2, 63; mul.wide.u32 %rd5, %r4, 4; add.u64 %rd6, %rd8, %rd5;\n"

@@ -16,6 +16,7 @@
 #include "softgpu/jit/float_atomics.hpp"
 #include "softgpu/jit/line_table.hpp"
 #include "softgpu/jit/long_code.hpp"
+#include "softgpu/jit/masked_accesses.hpp"
 #include "softgpu/jit/passes.hpp"
 #include "softgpu/lower/lower.hpp"
 #include "softgpu/simt/analysis_text.hpp"
@@ -136,6 +137,8 @@ constexpr std::array kGangPasses = {
          [](Compilation& c) { drop_locks(*c.code); }},
     Pass{"flush-float-atomics", "sums of floats in global memory flush subnormal numbers",
          [](Compilation& c) { flush_float_atomics(*c.code); }},
+    Pass{"expand-masked-accesses", "no masked access that the CPU has no instruction for",
+         [](Compilation& c) { expand_masked_accesses(*c.code, *c.target); }},
     Pass{"choose-bit-fields", "no choice that the code generator mixes up",
          [](Compilation& c) { choose_bit_fields_by_logic(*c.code, *c.target); }},
     Pass{"settle-undefined", "what is undefined is the same at each of its uses",

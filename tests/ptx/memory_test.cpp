@@ -81,6 +81,47 @@ TEST_F(Memory, StoresTheLowPartOfWiderRegisters) {
             each_thread(32, [](unsigned i) { return (i * 0x01020304 & 0xff) | 0xff00 | (i * 0x01020304) << 16; }));
 }
 
+// Lanes of which some are off read and write narrow elements in no order, up to the last one of the array's last page.
+void check_narrow_elements(unsigned size) {
+  constexpr unsigned threads = 64, half = 65536;
+  const std::string bits = std::to_string(8 * size);
+  const std::string text = kernel_text(
+      "mul.lo.u32 %r0, %t, 37; and.b32 %r0, %r0, 63; sub.u32 %r1, " + std::to_string(half / size - 1) + ", %r0;\n" +
+      "mul.wide.u32 %d0, %r1, " + std::to_string(size) + "; add.u64 %d0, %data, %d0;\n" +
+      "and.b32 %r2, %r0, 5; setp.eq.u32 %p0, %r2, 1; @%p0 bra DONE;\n" + "ld.global.u" + bits + " %r3, [%d0+" +
+      std::to_string(half) + "]; add.u32 %r3, %r3, %t;\n" + "st.global.u" + bits + " [%d0], %r3;\nDONE:");
+  auto data = bytes(2 * half);
+  const auto result = run_kernel(text, data, {.block_x = threads});
+  for (unsigned t = 0; t < threads; ++t) {
+    const unsigned n = t * 37 % 64, place = half - size * (n + 1);
+    if ((n & 5) == 1) continue;
+    U value = 0;
+    std::memcpy(&value, &data[half + place], size);
+    value += t;
+    std::memcpy(&data[place], &value, size);
+  }
+  EXPECT_EQ(result, data) << size;
+}
+
+TEST_F(Memory, NarrowElementsAreAccessedInAnyOrderUnderAMask) {
+  check_narrow_elements(1);
+  check_narrow_elements(2);
+}
+
+// Four lanes write the same byte, others its neighbours.
+TEST_F(Memory, OneOfSeveralThreadsWritesAByte) {
+  const auto result = run_kernel(
+      kernel_text("shr.u32 %r0, %t, 2; xor.b32 %r0, %r0, 5; cvt.u64.u32 %d0, %r0; add.u64 %d0, %data, %d0;\n"
+                  "and.b32 %r1, %t, 3; setp.eq.u32 %p0, %r1, 3; add.u32 %r2, %t, 100; @!%p0 st.global.u8 [%d0], %r2;"),
+      std::vector<std::uint8_t>(20, 7), {.block_x = 64});
+  for (unsigned i = 0; i < 16; ++i) {
+    const unsigned first = 100 + 4 * (i ^ 5);
+    EXPECT_GE(result[i], first) << i;
+    EXPECT_LE(result[i], first + 2) << i;
+  }
+  for (unsigned i = 16; i < 20; ++i) EXPECT_EQ(result[i], 7) << i;
+}
+
 TEST_F(Memory, OfABlockIsShared) {
   const std::string module = ".shared .align 16 .b32 first[64];\n.extern .shared .align 16 .b8 dynamic[];\n";
   const std::string statements =
