@@ -1,5 +1,6 @@
 #include "softgpu/jit/long_code.hpp"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
@@ -12,16 +13,20 @@ namespace softgpu::jit {
 
 void split_blocks(llvm::Module& code) {
   constexpr unsigned kMostInstructions = 400;
+  llvm::SmallVector<llvm::Instruction*, 64> starts;
   for (llvm::Function& function : code)
-    for (llvm::BasicBlock& block : function) {  // a new block comes behind the one that it was part of
+    for (llvm::BasicBlock& block : function) {
       unsigned length = 0;
       for (llvm::Instruction& instruction : block)
         if (++length > kMostInstructions && !llvm::isa<llvm::PHINode>(instruction) && !instruction.isTerminator()) {
-          // CodeGenPrepare would put the two together again, were it not for the address.
-          llvm::BlockAddress::get(block.splitBasicBlock(&instruction, "further"));
-          break;
+          starts.push_back(&instruction);
+          length = 0;
         }
     }
+  // The last first: what is behind an instruction moves to another block. CodeGenPrepare would put the two together
+  // again, were it not for the address.
+  for (llvm::Instruction* start : llvm::reverse(starts))
+    llvm::BlockAddress::get(start->getParent()->splitBasicBlock(start, "further"));
 }
 
 void hide_ends_of_loops(llvm::Module& code) {

@@ -55,8 +55,8 @@ class Checker {
     builder_.SetInsertPoint(&*function_.getEntryBlock().begin());
     bad_line_ = builder_.CreateAlloca(builder_.getInt32Ty(), nullptr, "bad_line");
     forget();
-    for (CallInst* note : notes_) remember(*note);
-    for (Instruction* end : ends_) {
+    for (CallInst* note : reverse(notes_)) remember(*note);
+    for (Instruction* end : reverse(ends_)) {  // the last first: what is behind it moves to another block
       look(*end);
       auto* call = dyn_cast<CallInst>(end);
       if (!call) continue;

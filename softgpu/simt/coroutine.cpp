@@ -79,7 +79,7 @@ class CoroutineMaker {
       if (auto* call = dyn_cast<CallInst>(&instruction))
         if (const Function* callee = call->getCalledFunction(); callee && callee->getName() == kSuspendMarker)
           markers.push_back(call);
-    for (CallInst* marker : markers) {
+    for (CallInst* marker : reverse(markers)) {  // the last first: what is behind it moves to another block
       BasicBlock* before = marker->getParent();
       BasicBlock* resumed = before->splitBasicBlock(marker, "resumed");
       marker->eraseFromParent();

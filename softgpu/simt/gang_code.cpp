@@ -7,6 +7,7 @@
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/JumpThreading.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "softgpu/simt/code_length.hpp"
@@ -43,6 +44,29 @@ bool is_cheap_to_compute_again(Instruction& instruction) {
   return all_of(instruction.operands(), [](const Value* operand) { return isa<Constant, Argument>(operand); });
 }
 
+// Frames are never destroyed by code, but LLVM makes two more copies of the whole coroutine for that.
+void empty_unused_clone(Function* clone) {
+  if (!clone) return;
+  const auto linkage = clone->getLinkage();
+  clone->deleteBody();
+  clone->setLinkage(linkage);
+  new UnreachableInst(clone->getContext(), BasicBlock::Create(clone->getContext(), "never", clone));
+}
+
+// What is left of a coroutine consists of all of its code, most of which can't be reached, and of reloads for each use.
+void tidy_clones(Module& module, TargetMachine& target) {
+  FunctionPassManager functions;
+  functions.addPass(EarlyCSEPass());
+  functions.addPass(SimplifyCFGPass());
+  // Whether a gang goes on or returns is known to whoever comes; InstCombine would look for that in all resumptions, at
+  // each of them.
+  functions.addPass(JumpThreadingPass());
+  functions.addPass(SimplifyCFGPass());
+  ModulePassManager passes;
+  passes.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
+  PassRunner(target).run(passes, module);
+}
+
 }  // namespace
 
 GangFunctions widen(Function& thread, const Divergence& divergence, const Layout& layout, abi::BlockShape shape,
@@ -68,10 +92,12 @@ GangFunctions keep_single(Function& thread) {
 void tidy(const GangFunctions& gangs, TargetMachine& target) {
   for (Function* gang : {gangs.full, gangs.partial}) {
     if (!gang) continue;
-    if (is_long(*gang)) promote_slots(*gang);
+    const bool long_gang = is_long(*gang);
+    if (long_gang) promote_slots(*gang);
     FunctionPassManager passes;
     passes.addPass(SROAPass(SROAOptions::ModifyCFG));
     passes.addPass(EarlyCSEPass());
+    if (long_gang) passes.addPass(SimplifyCFGPass());  // InstCombine sinks code through blocks one by one
     passes.addPass(InstCombinePass());
     passes.addPass(SimplifyCFGPass());
     PassRunner(target).run(passes, *gang);
@@ -79,13 +105,20 @@ void tidy(const GangFunctions& gangs, TargetMachine& target) {
 }
 
 void split_coroutines(Module& module, TargetMachine& target) {
+  SmallVector<std::string, 4> coroutines;
+  for (const Function& function : module)
+    if (function.isPresplitCoroutine()) coroutines.push_back(function.getName().str());
   CGSCCPassManager components;
   components.addPass(CoroSplitPass(is_cheap_to_compute_again, /*OptimizeFrame=*/true));
   ModulePassManager passes;
+  passes.addPass(GlobalDCEPass());
   passes.addPass(CoroEarlyPass());
   passes.addPass(createModuleToPostOrderCGSCCPassAdaptor(std::move(components)));
   passes.addPass(CoroCleanupPass());
   PassRunner(target).run(passes, module);
+  for (const std::string& coroutine : coroutines)
+    for (const char* suffix : {".destroy", ".cleanup"}) empty_unused_clone(module.getFunction(coroutine + suffix));
+  tidy_clones(module, target);
 }
 
 void optimise_gangs(Module& module, TargetMachine& target) {
