@@ -174,6 +174,8 @@ struct HoistArithmeticPass : PassInfoMixin<HoistArithmeticPass> {
 
 void inline_functions(Module& module, TargetMachine& target) {
   ModulePassManager passes;
+  // While there is one copy of each function: a thousand calls would have thousands of variables.
+  passes.addPass(createModuleToFunctionPassAdaptor(SROAPass(SROAOptions::PreserveCFG)));
   passes.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
   passes.addPass(GlobalDCEPass());
   PassRunner(target).run(passes, module);
