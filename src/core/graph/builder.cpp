@@ -10,6 +10,7 @@
 #include "core/graph/executable.hpp"
 #include "core/graph/node_params.hpp"
 #include "core/graph/resources.hpp"
+#include "core/memory/keeper.hpp"
 #include "core/stream/default_streams.hpp"
 #include "driver/capture_failures.hpp"
 #include "support/text.hpp"
@@ -263,7 +264,7 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const KeptBuffers& buffers) {
   if (GraphAccess::builder(builder).state != GraphBuilderResource::State::capturing) return;  // a plain launch
   core::Owners owners{core::keeper(kernel)};
-  for (const auto& buffer : buffers) owners.push_back(core::keeper(buffer));
+  for (const auto& buffer : buffers) owners.push_back(core::memory_keeper(buffer));
   core::keep_in_graph(builder, std::move(owners));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/graph/add_nodes.hpp"
+#include "core/stream/captures.hpp"
 #include "driver/capture_failures.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -29,13 +30,18 @@ CUstreamCaptureMode native_mode(CaptureMode mode) {
   return CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
+void leave_capture(GraphBuilderResource& builder, State next) noexcept {
+  builder.state = next;
+  captures_under_way.fetch_sub(1, std::memory_order_relaxed);
+}
+
 // The driver destroys the graph of a capture that ends in an error.
 void forget_captured(GraphBuilderResource& builder) noexcept {
   if (builder.kind == Kind::primary && builder.graph) {
     builder.graph->invalidate();
     builder.graph.reset();
   }
-  builder.state = State::not_started;
+  leave_capture(builder, State::not_started);
   destroy_deferred();
 }
 
@@ -86,6 +92,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   }
   builder.failures_before_begin = before.count;
   builder.state = State::capturing;
+  captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
   try {
     builder.graph->handle = capture_point(builder.stream).graph;
@@ -100,7 +107,7 @@ void end_capture(GraphBuilderResource& builder) {
   const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(builder.stream.handle(), &graph);
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || !driver::is_capture_error(result)) {
     if (result == CUDA_SUCCESS) {
-      builder.state = State::ended;
+      leave_capture(builder, State::ended);
       if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
       return;
     }

@@ -100,6 +100,7 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
                           text("instantiating a graph", node_in_words(params.hErrNode_out)));
   }
   slot->resource = std::make_unique<GraphExecResource>(guard.context(), handle, std::move(updated));
+  slot->resource->launched_by_others = options.device_launch;
   return GraphAccess::executable(std::move(slot));
 }
 
@@ -129,9 +130,10 @@ GraphExecResource& open_graph(const std::shared_ptr<cuprum::detail::GraphExecSlo
 
 void Graph::launch(const Stream& stream) const {
   GraphExecResource& graph = open_graph(shared_);
-  const Kept<StreamResource> queue = Access::keep(stream);
+  Kept<StreamResource> queue = Access::keep(stream);
   core::queue_work<&Api::cuGraphLaunch>(*queue, Doing{[&] { return text("launching ", *this, " on ", stream); }},
                                         graph.handle, queue->handle);
+  graph.last_stream = std::move(queue);
 }
 
 void Graph::upload(const Stream& stream) const {
@@ -160,7 +162,11 @@ void Graph::update(const GraphDefinition& source) const {
   graph.updated = std::move(updated);  // what was there before stays with launches that are running
 }
 
-CUgraphExec_st* Graph::handle() const { return open_graph(shared_).handle; }
+CUgraphExec_st* Graph::handle() const {
+  GraphExecResource& graph = open_graph(shared_);
+  graph.launched_by_others = true;
+  return graph.handle;
+}
 
 void Graph::close() {
   if (shared_) shared_->resource.reset();
@@ -188,11 +194,35 @@ CUgraphNode source_node(const GraphNode& node) {
   throw InvalidArgument("a node of an executable graph: the definition's node was destroyed");
 }
 
+// Whether no launch of the graph is running, as far as that can be told without disturbing anything: a stream that is
+// being captured is not asked, and one of another thread can't be.
+bool is_idle(const GraphExecResource& graph) {
+  if (graph.launched_by_others) return false;
+  if (!graph.last_stream) return true;
+  const CUstream queue = graph.last_stream->handle;
+  if (queue == CU_STREAM_PER_THREAD) return false;
+  core::ContextGuard guard(graph.context);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver::try_call<&Api::cuStreamIsCapturing>(queue, &status) == CUDA_SUCCESS &&
+         status == CU_STREAM_CAPTURE_STATUS_NONE && driver::try_call<&Api::cuStreamQuery>(queue) == CUDA_SUCCESS;
+}
+
+// What was replaced is needed by launches that were made before. Nobody says when they are done, so it is looked after
+// at the next update: a graph that is updated in a loop keeps little more than it uses.
+void drop_replaced(GraphExecResource& graph) noexcept {
+  try {
+    if (is_idle(graph)) graph.updated->replaced.clear();
+  } catch (const Error&) {
+    // its context is gone, say: kept until the graph goes
+  }
+}
+
 void set(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot, const GraphNode& node, core::NodeRequest request) {
   GraphExecResource& graph = open_graph(slot);
   const CUgraphNode handle = source_node(node);
   core::destroy_deferred();
   core::UpdatedOperands& updated = *graph.updated;
+  drop_replaced(graph);
   updated.replaced.emplace_back();  // room first: nothing may fail once the driver has taken the parameters
   core::Owners& current = updated.current[handle];
   core::ContextGuard guard(graph.context);

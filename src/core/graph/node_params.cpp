@@ -3,6 +3,7 @@
 #include "core/code/kernel_resource.hpp"
 #include "core/launch/launch_checks.hpp"
 #include "core/launch/native_launch.hpp"
+#include "core/memory/keeper.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -63,16 +64,12 @@ void check_extent(const CopyExtent& extent) {
 
 }  // namespace
 
-std::shared_ptr<const void> keeper(const detail::Kept<detail::BufferResource>& memory) {
-  return std::make_shared<const detail::Kept<detail::BufferResource>>(memory);
-}
-
 std::shared_ptr<const void> keeper(const Event& event) { return Access::keeper_of(event); }
 
 std::shared_ptr<const void> keeper(const Kernel& kernel) { return Access::keep(kernel); }
 
 std::shared_ptr<const void> keeper(const Operand& operand) {
-  return operand.buffer_is_given() ? keeper(operand.memory()) : operand.owner();
+  return operand.buffer_is_given() ? memory_keeper(operand.memory()) : operand.owner();
 }
 
 void check_node_config(const LaunchConfig& config) {
@@ -114,7 +111,7 @@ NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& con
                            const detail::ArgumentList& arguments, const detail::KeptBuffers& buffers) {
   check_arguments(*Access::keep(kernel), "launching", arguments.sizes, arguments.count);
   NodeRequest request = checked_kernel_request(context, config, kernel, arguments.addresses);
-  for (const auto& buffer : buffers) request.owners.push_back(keeper(buffer));
+  for (const auto& buffer : buffers) request.owners.push_back(memory_keeper(buffer));
   return request;
 }
 

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "core/base/context.hpp"
-#include "core/graph/attachment.hpp"
 #include "core/graph/host_function.hpp"
 #include "core/graph/resources.hpp"
+#include "core/stream/attachment.hpp"
 
 namespace cuprum::core {
 
@@ -21,7 +21,6 @@ struct NodeRequest {
 };
 
 /// What keeps an object that a node uses, beyond close().
-std::shared_ptr<const void> keeper(const detail::Kept<detail::BufferResource>& memory);
 std::shared_ptr<const void> keeper(const Event& event);
 std::shared_ptr<const void> keeper(const Kernel& kernel);
 std::shared_ptr<const void> keeper(const graph::Operand& operand);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/context.hpp"
-#include "core/graph/attachment.hpp"
 #include "core/graph/host_function.hpp"
+#include "core/stream/attachment.hpp"
 #include "core/stream/resources.hpp"
 #include "support/counted.hpp"
 
@@ -94,6 +94,10 @@ struct GraphExecResource : support::Counted<GraphExecResource> {
   const core::ContextRecord& context;
   const CUgraphExec handle;
   std::shared_ptr<core::UpdatedOperands> updated;
+
+  /// Where it was launched last: launches of one graph run one after the other, so that when this one is done all are.
+  Kept<StreamResource> last_stream = {};
+  bool launched_by_others = false;  ///< or may be: then nothing is known of what runs
 };
 
 /// What all copies of a Graph share: nothing when it was closed.

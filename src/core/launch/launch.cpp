@@ -3,6 +3,7 @@
 #include "core/code/kernel_resource.hpp"
 #include "core/launch/launch_checks.hpp"
 #include "core/launch/native_launch.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 
@@ -34,6 +35,7 @@ void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& ker
                StreamOf&& stream) {
   KernelResource& resource = *Access::keep(kernel);
   void** const addresses = checked(arguments, resource);
+  core::keep_if_captured(queue, [&] { return core::Owners{Access::keep(kernel)}; });
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     ResolvedKernel& resolved = resource.in(context);
     core::admit(config, resolved, resource.name);

@@ -5,7 +5,9 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/default_memory.hpp"
+#include "core/memory/keeper.hpp"
 #include "core/memory/pointer_facts.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -29,11 +31,21 @@ void check_sizes(std::size_t source, std::size_t destination) {
                              source > destination ? ", which is too small" : "", ": the sizes must be equal"));
 }
 
+/// A graph that the work becomes part of keeps the memory.
+template <typename... Memory>
+void keep_if_captured(const Stream& stream, const Memory&... memory) {
+  if (core::is_something_captured()) [[unlikely]] {
+    const Kept<StreamResource> queue = Access::keep(stream);
+    core::keep_if_captured(*queue, [&] { return core::Owners{core::memory_keeper(memory)...}; });
+  }
+}
+
 template <typename... Options>
 void copy(const Buffer& destination, const Buffer& source, const Stream& stream, const Options&... options) {
   const Kept<BufferResource> to = Access::keep(destination);
   const Kept<BufferResource> from = Access::keep(source);
   check_sizes(from->size, to->size);
+  keep_if_captured(stream, to, from);
   core::queue_copy(to->pointer, from->pointer, to->size, stream, options...);
 }
 
@@ -146,12 +158,14 @@ Buffer Buffer::copy_to(const Stream& stream, const CopyOptions& options) const {
 void Buffer::copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const {
   const Kept<BufferResource> to = Access::keep(*this);
   check_sizes(bytes, to->size);
+  keep_if_captured(stream, to);
   core::queue_copy(to->pointer, reinterpret_cast<DevicePointer>(source), bytes, stream);
 }
 
 void Buffer::copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const {
   const Kept<BufferResource> from = Access::keep(*this);
   check_sizes(from->size, bytes);
+  keep_if_captured(stream, from);
   core::queue_copy(reinterpret_cast<DevicePointer>(destination), from->pointer, bytes, stream);
 }
 
@@ -174,6 +188,7 @@ void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& 
                                "; fill<std::uint8_t> fills byte by byte"));
   }
   if (buffer->size == 0) return;
+  keep_if_captured(stream, buffer);
   std::uint32_t bits = 0;
   std::memcpy(&bits, pattern, width);
   ContextGuard guard(queue->context());

@@ -11,6 +11,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/memory_pool.hpp"
 #include "core/memory/synchronous_memory.hpp"
+#include "core/stream/captures.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -125,7 +126,7 @@ Buffer allocate_on(int device, std::size_t size, const Stream& stream) {
   auto& original = defaults().original;
   if (static_cast<std::size_t>(device) < original.size()) {
     const Memory* memory = original[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (memory) return detail::allocate_buffer(*memory, size, stream);
+    if (memory && !is_something_captured()) return detail::allocate_buffer(*memory, size, stream);
   }
   return memory_resource_of(device).allocate(size, stream);
 }

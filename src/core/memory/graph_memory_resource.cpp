@@ -9,6 +9,7 @@
 
 #include "core/base/context.hpp"
 #include "core/memory/graph_memory.hpp"
+#include "core/memory/keeper.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -56,6 +57,11 @@ void GraphMemory::deallocate(DevicePointer pointer, std::size_t size, const Stre
   driver::detail::raise(
       result, driver::detail::index_of_cuMemFreeAsync,
       text("freeing ", size, " bytes of a graph at ", reinterpret_cast<void*>(pointer), " on ", stream));
+}
+
+std::shared_ptr<const void> memory_keeper(const detail::Kept<detail::BufferResource>& memory) {
+  if (dynamic_cast<const GraphMemory*>(memory->memory.get())) return nullptr;
+  return std::make_shared<const detail::Kept<detail::BufferResource>>(memory);
 }
 
 const std::shared_ptr<GraphMemory>& graph_memory(int device) {

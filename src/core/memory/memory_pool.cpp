@@ -8,7 +8,10 @@
 
 #include "core/base/context.hpp"
 #include "core/base/device_facts.hpp"
+#include "core/memory/buffer_resource.hpp"
+#include "core/memory/graph_memory.hpp"
 #include "core/memory/managed_pools.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
@@ -158,6 +161,19 @@ PoolMemory::PoolMemory(Owned pool, const PoolPlace& place, std::size_t max_size,
       place_(place),
       max_size_(max_size),
       sharing_(std::move(sharing)) {}
+
+// The driver would make an allocation of the graph from it, too, but whether that can be freed when the buffer goes
+// depends on what became of the graph: GraphMemory knows about that.
+Buffer PoolMemory::allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) {
+  if (core::is_something_captured() && !place_.is_managed() && place_.device()) [[unlikely]] {
+    const Kept<StreamResource> queue = Access::keep(stream);
+    const bool is_graphs = core::captured_graph(*queue) && stream.device().device_id() == *place_.device();
+    if (is_graphs)
+      return detail::allocate_buffer(
+          std::static_pointer_cast<MemoryResource::Interface>(core::graph_memory(*place_.device())), size, stream);
+  }
+  return detail::allocate_buffer(self.implementation(), size, stream);
+}
 
 DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
   const Kept<StreamResource> queue = Access::keep(stream);

@@ -72,6 +72,8 @@ class PoolMemory final : public MemoryResource::Interface {
 
   DevicePointer allocate(std::size_t size, const Stream& stream) override;
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
+  /// On a stream that a builder captures, device memory becomes the graph's own.
+  Buffer allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) override;
   bool is_device_accessible() const override { return true; }
   bool is_host_accessible() const override;
   bool is_managed() const override { return place_.is_managed(); }

@@ -109,6 +109,38 @@ TEST_F(GraphMemoryResourceTest, MemoryCrossesGraphs) {
   }
 }
 
+TEST_F(GraphMemoryResourceTest, AllocatingFromAPoolOnABuilderIsAllocatingInTheGraph) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  {
+    const Buffer scratch = device.allocate(64, builder);
+    EXPECT_EQ(scratch.memory_resource(), memory);
+    launch(builder, {.grid = 1, .block = 1}, kernel("add"), scratch, 1);
+    scratch.fill<int>(2, builder);
+    data.slice(0, 64).copy_from(scratch, builder);
+  }
+  builder.end_building();
+  EXPECT_THAT(types(builder),
+              ::testing::UnorderedElementsAre(GraphNodeType::alloc, GraphNodeType::kernel, GraphNodeType::memset,
+                                              GraphNodeType::memcpy, GraphNodeType::free));
+  const Graph graph = builder.complete();
+  run(graph);
+  run(graph);
+  EXPECT_THAT(cells.first(16), Each(2));
+  const Buffer ordinary = device.allocate(64, stream);
+  EXPECT_NE(ordinary.memory_resource(), memory);
+}
+
+TEST_F(GraphMemoryResourceTest, OtherStreamsAllocateAsEverDuringACapture) {
+  const Stream other = device.create_stream();
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const Buffer ordinary = device.allocate(64, other);
+  EXPECT_NE(ordinary.memory_resource(), memory);
+  ordinary.fill<int>(1, other);
+  other.sync();
+  builder.end_building();
+  EXPECT_THAT(builder.graph_definition().nodes(), SizeIs(0));
+}
+
 TEST_F(GraphMemoryResourceTest, AllocatesOnlyDuringACapture) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)memory.allocate(64, stream); }),
               AllOf(HasSubstr("is not being captured"), HasSubstr("DeviceMemoryResource")));

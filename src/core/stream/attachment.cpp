@@ -1,4 +1,4 @@
-#include "core/graph/attachment.hpp"
+#include "core/stream/attachment.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,33 @@
+// Captures that builders of the library are making. Work that is queued on a stream then becomes part of a graph, which
+// has to keep what it uses.
+#pragma once
+
+#include <atomic>
+#include <cuprum/driver.hpp>
+
+#include "core/stream/attachment.hpp"
+#include "core/stream/queue.hpp"
+
+namespace cuprum::core {
+
+/// How many have begun and not ended. While there are none, which is nearly always, the driver is not asked whether a
+/// stream is being captured.
+inline std::atomic<int> captures_under_way{0};
+
+inline bool is_something_captured() { return captures_under_way.load(std::memory_order_relaxed) != 0; }
+
+/// The graph that the stream's work becomes part of; null when it runs.
+CUgraph captured_graph(const Queue& stream);
+
+/// Makes the graph that a stream is captured into keep what `owners()` returns. Comes before the work is queued.
+template <typename OwnersOf>
+void keep_if_captured(const Queue& stream, OwnersOf&& owners) {
+  if (!is_something_captured()) [[likely]]
+    return;
+  const CUgraph graph = captured_graph(stream);
+  if (!graph) return;
+  PendingAttachment attachment(graph, owners());
+  attachment.commit();
+}
+
+}  // namespace cuprum::core
