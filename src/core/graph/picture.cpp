@@ -56,8 +56,10 @@ std::string kernel_label(const KernelNode& node) {
   } catch (const Error&) {
     // of other code, whose name the driver doesn't tell
   }
-  std::string label =
-      text(name, "\n", extents_in_words(node.grid()), " blocks of ", extents_in_words(node.block()), " threads");
+  const auto count = [](const Dim3& extents, const char* what) {
+    return text(extents_in_words(extents), " ", what, extents == Dim3() ? "" : "s");
+  };
+  std::string label = text(name, "\n", count(node.grid(), "block"), " of ", count(node.block(), "thread"));
   if (const std::size_t shared = node.shmem_size()) label += text("\n", bytes_in_words(shared), " shared");
   return label;
 }
