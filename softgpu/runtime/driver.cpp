@@ -93,6 +93,8 @@ Driver::Driver(const Config& config)
   memory_.reclaimers.emplace_back([this] { graphs_.graph_memory.trim_all(); });
 }
 
+int Driver::cuda_version() { return settings().config.cuda_version; }
+
 CUresult Driver::initialize() {
   const std::scoped_lock lock(initialize_mutex);
   if (instance.load() != nullptr) return current_state;

@@ -30,6 +30,8 @@ class Driver {
   static Driver& get();
   // Also before cuInit.
   static const Trace& trace();
+  // The CUDA release that this is a driver of. Also before cuInit.
+  static int cuda_version();
 
   const Devices& devices() const { return devices_; }
   Device& device(int ordinal) const { return devices_.at(ordinal); }  // throws CUDA_ERROR_INVALID_DEVICE

@@ -41,7 +41,7 @@ Found look_up(const char* symbol, void** address, int version, cuuint64_t flags)
   *address = nullptr;
   require((flags & ~kBoth) == 0 && (flags & kBoth) != kBoth, CUDA_ERROR_INVALID_VALUE,
           "unknown or contradicting flags");
-  require(version <= CUDA_VERSION, CUDA_ERROR_INVALID_VALUE, "a version newer than the driver's");
+  require(version <= Driver::cuda_version(), CUDA_ERROR_INVALID_VALUE, "a version newer than the driver's");
   const Found found = find_entry_point(symbol, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   *address = found.address;
   return found;

@@ -15,7 +15,7 @@ CUresult cuInit(unsigned flags) {
 CUresult cuDriverGetVersion(int* version) {
   return call_before_init(__func__, [&] {
     require_pointer(version);
-    *version = CUDA_VERSION;
+    *version = Driver::cuda_version();
   });
 }
 

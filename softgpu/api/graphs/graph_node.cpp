@@ -5,6 +5,7 @@
 
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
+#include "softgpu/api/memory/pools.hpp"
 #include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::api {
@@ -99,6 +100,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   return call(__func__, [&] {
     require_pointer(params, "no parameters");
+    if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) require_memory_pools();
     const auto added = add(node, graph, dependencies, edges, count, *params);
     if (const auto* work = std::get_if<runtime::AllocateWork>(&added->work()))
       params->alloc.dptr = work->allocation->address();

@@ -27,6 +27,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* descriptor
   return call(__func__, [&] {
     require_pointer(pool);
     require_no_flags(flags);
+    require_memory_pools();
     auto imported = runtime::import_pool(Driver::get().memory(),
                                          static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor)), type);
     *pool = Driver::get().memory().pools.add(imported);

@@ -13,7 +13,10 @@ namespace {
 
 using runtime::MemoryPool;
 
-runtime::CurrentPools& current_pools() { return Driver::get().current_pools(); }
+runtime::CurrentPools& current_pools() {
+  require_memory_pools();
+  return Driver::get().current_pools();
+}
 
 }  // namespace
 }  // namespace softgpu::api
@@ -46,6 +49,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return call(__func__, [&] {
     require_pointer(pool);
     require_pointer(properties, "no properties");
+    require_memory_pools();
     runtime::require_unsafe_calls_allowed();
     auto created = runtime::create_pool(Driver::get().memory(), *properties);
     *pool = Driver::get().memory().pools.add(created);

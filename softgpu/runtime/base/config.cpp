@@ -65,6 +65,18 @@ void set_compute_capability(const char* name, const std::string& text, unsigned&
   out = static_cast<unsigned>(*major * 10 + *minor);
 }
 
+void set_cuda_version(const char* name, const std::string& text, int& out) {
+  constexpr int kOldest = 12000;
+  const auto dot = text.find('.');
+  const auto major = parse_number(std::string_view(text).substr(0, dot));
+  const auto minor = dot == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(dot + 1));
+  const auto version = major && minor && *major < 100 && *minor < 100 ? *major * 1000 + *minor * 10 : 0;
+  if (version < kOldest || version > CUDA_VERSION)
+    refuse(name, text, "a release of CUDA from 12.0 to " + std::to_string(CUDA_VERSION / 1000) + "." +
+                           std::to_string(CUDA_VERSION % 1000 / 10));
+  out = static_cast<int>(version);
+}
+
 void set_trace(const char* name, const std::string& text, Trace& out) {
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -114,6 +126,9 @@ constexpr std::array kSettings = {
     Setting{"SOFTGPU_MEMORY", [](auto name, auto& text, auto& c) { c.memory = parse_list_of_bytes(name, text); }},
     Setting{"SOFTGPU_MULTIPROCESSORS",
             [](auto name, auto& text, auto& c) { set_count(name, text, 1, 4096, c.multiprocessors); }},
+    Setting{"SOFTGPU_CUDA_VERSION",
+            [](auto name, auto& text, auto& c) { set_cuda_version(name, text, c.cuda_version); }},
+    Setting{"SOFTGPU_MEMORY_POOLS", [](auto name, auto& text, auto& c) { set_switch(name, text, c.memory_pools); }},
     Setting{"SOFTGPU_WORKERS", [](auto name, auto& text, auto& c) { set_count(name, text, 1, 1024, c.workers); }},
     Setting{"SOFTGPU_CACHE_DIR", [](auto, auto& text, auto& c) { c.cache_dir = text; }},
     Setting{"SOFTGPU_CACHE_SIZE", [](auto name, auto& text, auto& c) { c.cache_size = parse_bytes(name, text); }},

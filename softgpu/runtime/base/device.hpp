@@ -23,6 +23,7 @@ class Device {
   const Profile& profile() const { return profile_; }
   unsigned compute_capability() const { return compute_capability_; }
   int multiprocessors() const { return multiprocessors_; }
+  bool has_memory_pools() const { return has_memory_pools_; }
   CUuuid uuid() const;
   std::string pci_bus_id() const;
   // Empty for a number that is no attribute.
@@ -35,6 +36,7 @@ class Device {
   const unsigned compute_capability_;
   const Profile& profile_;
   const int multiprocessors_;
+  const bool has_memory_pools_;
   const std::string name_;
   const std::shared_ptr<memory::Heap> heap_;
 };

@@ -39,6 +39,8 @@ TEST(Config, ReadsAllSettings) {
                               {"SOFTGPU_WORKERS", "2"},
                               {"SOFTGPU_CACHE_DIR", "/cache"},
                               {"SOFTGPU_CACHE_SIZE", "0"},
+                              {"SOFTGPU_CUDA_VERSION", "12.4"},
+                              {"SOFTGPU_MEMORY_POOLS", "0"},
                               {"SOFTGPU_TRACE", "calls,errors"}});
   EXPECT_EQ(config.devices, 3u);
   EXPECT_EQ(config.compute_capability, 86u);
@@ -47,6 +49,8 @@ TEST(Config, ReadsAllSettings) {
   EXPECT_EQ(config.workers, 2u);
   EXPECT_EQ(config.cache_dir, "/cache");
   EXPECT_EQ(config.cache_size, 0u);
+  EXPECT_EQ(config.cuda_version, 12040);
+  EXPECT_FALSE(config.memory_pools);
   EXPECT_TRUE(config.trace.calls);
   EXPECT_TRUE(config.trace.errors);
   EXPECT_FALSE(config.trace.unsupported);
@@ -72,6 +76,10 @@ TEST(Config, RefusalsNameTheSettingItsValueAndWhatItCanBe) {
   EXPECT_EQ(refusal_of("SOFTGPU_TRACE", "everything"),
             "SOFTGPU_TRACE is 'everything'; it can be a list of unsupported, calls and errors");
   EXPECT_NE(refusal_of("SOFTGPU_MEMORY", "99999999999T"), "accepted");
+  for (const char* version : {"11.8", "99.0", "12", "12.", ".4", "12.4.1", "twelve", "18446744073709551615.0"})
+    EXPECT_EQ(refusal_of("SOFTGPU_CUDA_VERSION", version),
+              "SOFTGPU_CUDA_VERSION is '" + std::string(version) + "'; it can be a release of CUDA from 12.0 to 13.0");
+  EXPECT_EQ(refusal_of("SOFTGPU_MEMORY_POOLS", "yes"), "SOFTGPU_MEMORY_POOLS is 'yes'; it can be 0 or 1");
 }
 
 }  // namespace
