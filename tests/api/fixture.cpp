@@ -9,7 +9,8 @@
 namespace cuprum::tests {
 namespace {
 
-/// Bytes of the default pools that are still handed out, when everything queued is done. Devices without pools have none.
+/// Bytes of the default pools that are still handed out, when everything queued is done. Devices without pools have
+/// none.
 cuuint64_t pool_bytes_in_use() {
   cuuint64_t total = 0;
   for (const Device& device : Device::all()) {

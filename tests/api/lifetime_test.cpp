@@ -187,7 +187,7 @@ TEST_F(LifetimeTest, AHostCallMayOutliveEveryHandle) {
 class ForeignContext {
  public:
   explicit ForeignContext(const Device& device) {
-    driver::call<&driver::Api::cuCtxCreate>(&handle_, static_cast<CUctxCreateParams*>(nullptr), 0u, device.device_id());
+    driver::call<&driver::Api::cuCtxCreate>(&handle_, 0u, device.device_id());
   }
   void destroy() { driver::call<&driver::Api::cuCtxDestroy>(std::exchange(handle_, nullptr)); }
   CUcontext handle() const { return handle_; }

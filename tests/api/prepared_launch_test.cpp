@@ -111,7 +111,7 @@ TEST_F(PreparedLaunchTest, GoesToAnotherStream) {
 
 TEST_F(PreparedLaunchTest, GoesToAStreamOfAnotherContext) {
   CUcontext context = nullptr;
-  driver::call<&driver::Api::cuCtxCreate>(&context, nullptr, 0u, device.device_id());
+  driver::call<&driver::Api::cuCtxCreate>(&context, 0u, device.device_id());
   CUstream handle = nullptr;
   driver::call<&driver::Api::cuStreamCreate>(&handle, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   driver::call<&driver::Api::cuCtxPopCurrent>(&context);

@@ -72,8 +72,9 @@ void set_cuda_version(const char* name, const std::string& text, int& out) {
   const auto minor = dot == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(dot + 1));
   const auto version = major && minor && *major < 100 && *minor < 100 ? *major * 1000 + *minor * 10 : 0;
   if (version < kOldest || version > CUDA_VERSION)
-    refuse(name, text, "a release of CUDA from 12.0 to " + std::to_string(CUDA_VERSION / 1000) + "." +
-                           std::to_string(CUDA_VERSION % 1000 / 10));
+    refuse(name, text,
+           "a release of CUDA from 12.0 to " + std::to_string(CUDA_VERSION / 1000) + "." +
+               std::to_string(CUDA_VERSION % 1000 / 10));
   out = static_cast<int>(version);
 }
 

@@ -33,9 +33,9 @@ struct Config {
   unsigned multiprocessors = 0;  // SOFTGPU_MULTIPROCESSORS: as reported; 0: as many as workers
   // SOFTGPU_CUDA_VERSION: the CUDA release whose entry points are offered, as in "12.4": 12.0 up to softgpu's own.
   int cuda_version = CUDA_VERSION;
-  bool memory_pools = true;      // SOFTGPU_MEMORY_POOLS: 0 for devices that have none
-  unsigned workers = 0;          // SOFTGPU_WORKERS: threads that run kernels; 0: one per core
-  std::string cache_dir;         // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
+  bool memory_pools = true;  // SOFTGPU_MEMORY_POOLS: 0 for devices that have none
+  unsigned workers = 0;      // SOFTGPU_WORKERS: threads that run kernels; 0: one per core
+  std::string cache_dir;     // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
   std::optional<std::size_t> cache_size;  // SOFTGPU_CACHE_SIZE: most bytes that folder may hold; 0 switches it off
   Trace trace;                            // SOFTGPU_TRACE
   // SOFTGPU_WIDTH: threads that run in step where a kernel allows it, 1, 8, 16 or 32, or auto. SOFTGPU_DUMP: passes of

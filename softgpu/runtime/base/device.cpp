@@ -30,6 +30,7 @@ Device::Device(int ordinal, const Config& config, unsigned workers, memory::Addr
       profile_(profile_of(config.compute_capability)),
       multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : workers)),
       has_memory_pools_(config.memory_pools),
+      cuda_version_(config.cuda_version),
       name_("Cuprum softgpu (" + processor_name() + ")"),
       heap_(std::make_shared<memory::Heap>(space, config.memory_of(static_cast<unsigned>(ordinal)))) {}
 

@@ -37,6 +37,7 @@ class Device {
   const Profile& profile_;
   const int multiprocessors_;
   const bool has_memory_pools_;
+  const int cuda_version_;
   const std::string name_;
   const std::shared_ptr<memory::Heap> heap_;
 };

@@ -186,12 +186,20 @@ constexpr Row kRows[] = {
 #undef FIXED
 #undef COMPUTED
 
+// The release of CUDA that brought an attribute, as far as it is newer than the oldest that softgpu can be.
+int release_of(CUdevice_attribute attribute) {
+  if (attribute >= CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED) return 13000;
+  if (attribute >= CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK) return 12080;
+  if (attribute >= CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED) return 12050;
+  return 0;
+}
+
 }  // namespace
 
 std::optional<int> Device::attribute(CUdevice_attribute wanted) const {
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.attribute == wanted; });
-  if (row == std::end(kRows)) return std::nullopt;
+  if (row == std::end(kRows) || release_of(wanted) > cuda_version_) return std::nullopt;
   return row->computed != nullptr ? row->computed(*this) : row->fixed;
 }
 

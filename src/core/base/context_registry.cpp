@@ -161,8 +161,8 @@ const ContextRecord& context_of(CUcontext handle) {
 
 const ContextRecord& create_context(int device, unsigned flags) {
   CUcontext handle = nullptr;
-  driver::call<&Api::cuCtxCreate>(Doing{[&] { return text("creating a context on device ", device); }}, &handle,
-                                  static_cast<CUctxCreateParams*>(nullptr), flags, device);
+  driver::call<&Api::cuCtxCreate>(Doing{[&] { return text("creating a context on device ", device); }}, &handle, flags,
+                                  device);
   CUcontext popped = nullptr;
   driver::release<&Api::cuCtxPopCurrent>(&popped);  // creating it made it current
   try {
