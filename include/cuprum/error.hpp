@@ -5,23 +5,49 @@
 //   } catch (const cuprum::CompileError& error) {
 //     std::cerr << error.log();
 //   }
+//
+//   Error
+//     DriverError          a call of the driver failed
+//       OutOfMemory        is a std::bad_alloc, too
+//     LibraryError         a call of NVRTC, nvJitLink, libNVVM or NVML failed
+//     CompileError, LinkError
+//     InvalidArgument      a value that can't be (Python: ValueError)
+//       WrongType          something of another type than expected (TypeError)
+//       WrongState         an object that is closed, empty or not fit for this (RuntimeError)
+//     SystemError          the operating system refused something (OSError)
+//     NotSupported         this device, driver or machine can't do it (NotImplementedError)
+//     ipc::ChannelError
+//
+// What is thrown is always a std::exception as well: a std::bad_alloc, a std::invalid_argument or a std::runtime_error.
+// Error itself is not, because OutOfMemory would have two of them then, and `catch (const std::exception&)` would not
+// catch it.
 #pragma once
 
 #include <cuprum/detail/export.hpp>
 #include <memory>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// Base of all exceptions of the library.
-class CUPRUM_API Error : public std::runtime_error {
+/// Base of all exceptions of the library. Apart from them only what std::bad_alloc says of the host's own memory, and
+/// what functions of the caller throw, comes out of it.
+class CUPRUM_API Error {
  public:
-  using std::runtime_error::runtime_error;
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
-  ~Error() override;
+  virtual ~Error();
+
+  virtual const char* what() const noexcept;
+
+ protected:
+  explicit Error(std::string message);
+
+ private:
+  std::shared_ptr<const std::string> message_;  // shared, so that copying the exception can't throw
 };
 
 /// A call of the CUDA driver failed. `what()` says what the library was doing with which objects, the call, the
@@ -37,7 +63,6 @@ class CUPRUM_API DriverError : public Error {
     std::string reason = {};  ///< what the driver's log says of this call; empty where it has none (before CUDA 12.9)
   };
 
-  explicit DriverError(Details details);
   DriverError(const DriverError&) = default;
   DriverError& operator=(const DriverError&) = default;
   ~DriverError() override;
@@ -49,22 +74,28 @@ class CUPRUM_API DriverError : public Error {
   const std::string& doing() const noexcept { return details_->doing; }
   const std::string& reason() const noexcept { return details_->reason; }
 
+ protected:
+  /// What is thrown derives from a std::exception besides.
+  explicit DriverError(Details details);
+
  private:
-  std::shared_ptr<const Details> details_;  // shared, so that copying the exception can't throw
+  std::shared_ptr<const Details> details_;
 };
 
 /// The driver has no memory left for the request (CUDA_ERROR_OUT_OF_MEMORY). Freeing something and trying again can
 /// help.
-class CUPRUM_API OutOfMemory : public DriverError {
+class CUPRUM_API OutOfMemory : public DriverError, public std::bad_alloc {
  public:
-  using DriverError::DriverError;
+  explicit OutOfMemory(Details details);
   OutOfMemory(const OutOfMemory&) = default;
   OutOfMemory& operator=(const OutOfMemory&) = default;
   ~OutOfMemory() override;
+
+  const char* what() const noexcept override;
 };
 
 /// A compiler refused the program. `what()` has all of it.
-class CUPRUM_API CompileError : public Error {
+class CUPRUM_API CompileError : public Error, public std::runtime_error {
  public:
   struct Details {
     std::string summary;
@@ -79,6 +110,8 @@ class CUPRUM_API CompileError : public Error {
   CompileError& operator=(const CompileError&) = default;
   ~CompileError() override;
 
+  const char* what() const noexcept override;
+
   const std::string& log() const noexcept { return details_->log; }
   const std::string& source() const noexcept { return details_->source; }
   const std::vector<std::string>& options() const noexcept { return details_->options; }
@@ -88,12 +121,14 @@ class CUPRUM_API CompileError : public Error {
 };
 
 /// A linker refused its inputs; `log()` is what it printed.
-class CUPRUM_API LinkError : public Error {
+class CUPRUM_API LinkError : public Error, public std::runtime_error {
  public:
   LinkError(const std::string& summary, std::string log);
   LinkError(const LinkError&) = default;
   LinkError& operator=(const LinkError&) = default;
   ~LinkError() override;
+
+  const char* what() const noexcept override;
 
   const std::string& log() const noexcept { return *log_; }
 
@@ -102,7 +137,7 @@ class CUPRUM_API LinkError : public Error {
 };
 
 /// A call of NVRTC, nvJitLink, libNVVM or NVML failed.
-class CUPRUM_API LibraryError : public Error {
+class CUPRUM_API LibraryError : public Error, public std::runtime_error {
  public:
   struct Details {
     std::string library;      ///< "NVRTC"
@@ -117,6 +152,8 @@ class CUPRUM_API LibraryError : public Error {
   LibraryError& operator=(const LibraryError&) = default;
   ~LibraryError() override;
 
+  const char* what() const noexcept override;
+
   const std::string& library() const noexcept { return details_->library; }
   const std::string& path() const noexcept { return details_->path; }
   const std::string& call() const noexcept { return details_->call; }
@@ -127,23 +164,69 @@ class CUPRUM_API LibraryError : public Error {
   std::shared_ptr<const Details> details_;
 };
 
-/// The caller asked for something that can't be: a closed object, a copy between different sizes, arguments that don't
-/// match a kernel, a value out of range. Found before anything reached the driver.
-class CUPRUM_API InvalidArgument : public Error {
+/// The caller asked for something that can't be: a copy between different sizes, a shape that the device can't take, a
+/// value out of range. Found before anything reached the driver.
+class CUPRUM_API InvalidArgument : public Error, public std::invalid_argument {
  public:
-  using Error::Error;
+  explicit InvalidArgument(const std::string& message);
   InvalidArgument(const InvalidArgument&) = default;
   InvalidArgument& operator=(const InvalidArgument&) = default;
   ~InvalidArgument() override;
+
+  const char* what() const noexcept override;
+};
+
+/// Something is of another type than expected: an argument that is not what the kernel declares, elements that are not
+/// what the view has.
+class CUPRUM_API WrongType : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+  WrongType(const WrongType&) = default;
+  WrongType& operator=(const WrongType&) = default;
+  ~WrongType() override;
+};
+
+/// The object can't do it, whatever the arguments: it is closed or empty, was made without what this needs (an event
+/// without timing, a pool that is not shared), or is in the middle of something.
+class CUPRUM_API WrongState : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+  WrongState(const WrongState&) = default;
+  WrongState& operator=(const WrongState&) = default;
+  ~WrongState() override;
+};
+
+/// The operating system could not do what the library needs: a file that can't be written, no random numbers.
+class CUPRUM_API SystemError : public Error, public std::runtime_error {
+ public:
+  /// The text says what was done with what; the system's words for `code`, an errno, are added.
+  SystemError(const std::string& message, int code);
+  SystemError(const SystemError&) = default;
+  SystemError& operator=(const SystemError&) = default;
+  ~SystemError() override;
+
+  const char* what() const noexcept override;
+  int code() const noexcept { return code_; }
+
+ private:
+  int code_;
 };
 
 /// This machine can't do it; the text says what would be needed: a driver version, a compute capability, a library.
-class CUPRUM_API NotSupported : public Error {
+class CUPRUM_API NotSupported : public Error, public std::runtime_error {
  public:
-  using Error::Error;
+  explicit NotSupported(const std::string& message, std::optional<int> code = std::nullopt);
   NotSupported(const NotSupported&) = default;
   NotSupported& operator=(const NotSupported&) = default;
   ~NotSupported() override;
+
+  const char* what() const noexcept override;
+
+  /// What the call returned that said so: a CUresult, or a code of NVRTC and its like. None when no call was made.
+  std::optional<int> code() const noexcept { return code_; }
+
+ private:
+  std::optional<int> code_;
 };
 
 }  // namespace cuprum::inline CUPRUM_ABI

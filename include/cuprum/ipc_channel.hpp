@@ -32,13 +32,16 @@ enum class ChannelFault {
 };
 
 /// Something is wrong with a channel or with what came over it.
-class CUPRUM_API ChannelError : public Error {
+class CUPRUM_API ChannelError : public Error, public std::runtime_error {
  public:
   /// `message` is what() in full.
-  ChannelError(ChannelFault fault, const std::string& message) : Error(message), fault_(fault) {}
+  ChannelError(ChannelFault fault, const std::string& message)
+      : Error(message), std::runtime_error(""), fault_(fault) {}
   ChannelError(const ChannelError&) = default;
   ChannelError& operator=(const ChannelError&) = default;
   ~ChannelError() override;
+
+  const char* what() const noexcept override;
 
   /// What a program can decide by; the text is for people.
   ChannelFault fault() const noexcept { return fault_; }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "driver/driver_failure.hpp"
 #include "driver/error_log.hpp"
 #include "driver/fill_api.hpp"
 #include "support/environment.hpp"
@@ -35,8 +36,8 @@ OpenDriver initialise(Choice kind, const SharedLibrary& library) {
     const char* description = "";
     driver.api.cuGetErrorName(code, &name);
     driver.api.cuGetErrorString(code, &description);
-    throw DriverError({code, name, description, call, text("initialising the CUDA driver ", driver.info.path),
-                       logged_reason(driver.api, code, call)});
+    throw DriverFailure({code, name, description, call, text("initialising the CUDA driver ", driver.info.path),
+                         logged_reason(driver.api, code, call)});
   };
   check(driver.api.cuInit(0), "cuInit");
   check(driver.api.cuDriverGetVersion(&driver.info.version), "cuDriverGetVersion");
@@ -59,7 +60,8 @@ OpenDriver open_nvidia(const char* advice) {
 
 OpenDriver open_softgpu() {
   const std::string path = softgpu_path();
-  if (!fs::exists(path)) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
     throw NotSupported(text("softgpu is not installed: there is no ", path,
                             ". Build Cuprum with -DCUPRUM_SOFTGPU=ON, or set CUPRUM_SOFTGPU_PATH to its libcuda.so.1"));
   }

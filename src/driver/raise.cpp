@@ -2,6 +2,7 @@
 #include <cuprum/driver.hpp>
 
 #include "driver/capture_failures.hpp"
+#include "driver/driver_failure.hpp"
 #include "driver/error_log.hpp"
 #include "driver/release.hpp"
 #include "driver_abi/entry_points.hpp"
@@ -40,10 +41,10 @@ EntryPointInfo entry_point_info(std::size_t index) {
 
 void detail::raise(CUresult code, std::size_t entry_point, const std::string& doing) {
   DriverError::Details details = details_of(code, entry_point, doing);
-  if (is_capture_error(code)) note_capture_failure(DriverError(details).what());
+  if (is_capture_error(code)) note_capture_failure(DriverFailure(details).what());
   if (code == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemory(std::move(details));
-  if (code == CUDA_ERROR_NOT_SUPPORTED) throw NotSupported(DriverError(std::move(details)).what());
-  throw DriverError(std::move(details));
+  if (code == CUDA_ERROR_NOT_SUPPORTED) throw NotSupported(DriverFailure(std::move(details)).what(), code);
+  throw DriverFailure(std::move(details));
 }
 
 void detail::raise_missing(std::size_t entry_point, const std::string& doing) {
@@ -56,7 +57,7 @@ void detail::raise_missing(std::size_t entry_point, const std::string& doing) {
 
 void log_failed_release(CUresult code, std::size_t entry_point) noexcept {
   try {
-    support::log(DriverError(details_of(code, entry_point, "releasing a resource")).what());
+    support::log(DriverFailure(details_of(code, entry_point, "releasing a resource")).what());
   } catch (...) {
     support::log("releasing a resource failed");
   }

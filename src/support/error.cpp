@@ -1,3 +1,4 @@
+#include <cstring>
 #include <cuprum/error.hpp>
 
 #include "support/text.hpp"
@@ -34,21 +35,49 @@ CompileError::~CompileError() = default;
 LinkError::~LinkError() = default;
 LibraryError::~LibraryError() = default;
 InvalidArgument::~InvalidArgument() = default;
+WrongType::~WrongType() = default;
+WrongState::~WrongState() = default;
+SystemError::~SystemError() = default;
 NotSupported::~NotSupported() = default;
+
+Error::Error(std::string message) : message_(std::make_shared<const std::string>(std::move(message))) {}
+
+const char* Error::what() const noexcept { return message_->c_str(); }
+
+// Each overrides what() of both its bases.
+const char* OutOfMemory::what() const noexcept { return Error::what(); }
+const char* CompileError::what() const noexcept { return Error::what(); }
+const char* LinkError::what() const noexcept { return Error::what(); }
+const char* LibraryError::what() const noexcept { return Error::what(); }
+const char* InvalidArgument::what() const noexcept { return Error::what(); }
+const char* SystemError::what() const noexcept { return Error::what(); }
+const char* NotSupported::what() const noexcept { return Error::what(); }
 
 DriverError::DriverError(Details details)
     : Error(message(details)), details_(std::make_shared<const Details>(std::move(details))) {}
 
+OutOfMemory::OutOfMemory(Details details) : DriverError(std::move(details)) {}
+
 CompileError::CompileError(Details details)
-    : Error(message(details)), details_(std::make_shared<const Details>(std::move(details))) {}
+    : Error(message(details)), std::runtime_error(""), details_(std::make_shared<const Details>(std::move(details))) {}
 
 CompileError::CompileError(const std::string& summary, std::string log)
     : CompileError(Details{.summary = summary, .log = std::move(log)}) {}
 
 LinkError::LinkError(const std::string& summary, std::string log)
-    : Error(with_log(summary, log)), log_(std::make_shared<const std::string>(std::move(log))) {}
+    : Error(with_log(summary, log)),
+      std::runtime_error(""),
+      log_(std::make_shared<const std::string>(std::move(log))) {}
 
 LibraryError::LibraryError(Details details)
-    : Error(message(details)), details_(std::make_shared<const Details>(std::move(details))) {}
+    : Error(message(details)), std::runtime_error(""), details_(std::make_shared<const Details>(std::move(details))) {}
+
+InvalidArgument::InvalidArgument(const std::string& message) : Error(message), std::invalid_argument("") {}
+
+SystemError::SystemError(const std::string& message, int code)
+    : Error(support::text(message, ": ", std::strerror(code))), std::runtime_error(""), code_(code) {}
+
+NotSupported::NotSupported(const std::string& message, std::optional<int> code)
+    : Error(message), std::runtime_error(""), code_(code) {}
 
 }  // namespace cuprum::inline CUPRUM_ABI

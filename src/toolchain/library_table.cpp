@@ -99,7 +99,7 @@ void detail::raise_library_error(Library library, std::size_t entry_point, int c
   LibraryError error({about.title, about.info().path, about.rows[entry_point].name, code, about.words(code)});
   const bool not_supported = library == Library::nvml && (code == static_cast<int>(nvml::Result::not_supported) ||
                                                           code == static_cast<int>(nvml::Result::function_not_found));
-  if (not_supported) throw NotSupported(error.what());
+  if (not_supported) throw NotSupported(error.what(), code);
   throw error;
 }
 

@@ -5,8 +5,15 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cuprum::tests {
+
+/// A call whose failure may go unnoticed, and why that is right. An empty name stands for all calls.
+struct MayBeSwallowed {
+  std::string call;
+  std::string why;
+};
 
 /// While an object of this class lives, the library's calls of the driver go through it. Calls that
 /// releases make are left alone: failing them would leak what later tests count.
@@ -20,6 +27,9 @@ class FailingApi {
   /// Makes the n-th call from now on (the first is 1) return `code` instead of being made.
   void fail_nth(int n, CUresult code);
 
+  /// The same for that call and all that follow.
+  void fail_from_nth(int n, CUresult code);
+
   /// Makes the next call of one entry point return `code`.
   void fail_next(std::string_view name, CUresult code);
 
@@ -27,9 +37,11 @@ class FailingApi {
   void stop();
 
   /// Runs `scenario` again and again, each time with another of its driver calls failing, until all of them had their
-  /// turn. Each time it must either throw a DriverError that names the call, or get by without it; nothing may be left
-  /// alive. The scenario checks its own results. Returns how many of the failures were thrown.
-  int fail_each_call(const std::function<void()>& scenario);
+  /// turn: with several codes, and also with all calls failing from there on. Each time it must throw what stands for
+  /// the code and names the call; nothing may be left alive. Only the failures that are listed may go unnoticed, and
+  /// then the scenario, which checks its own results, must get by. Returns how many failures of single calls were
+  /// thrown.
+  int fail_each_call(const std::function<void()>& scenario, const std::vector<MayBeSwallowed>& may_be_swallowed = {});
 
   /// How many pieces of memory and addresses were taken from the driver since this object was made and not given back:
   /// allocations, mappings and reservations. Exact, whatever other programs do on the device.
@@ -39,6 +51,9 @@ class FailingApi {
   const std::string& failed() const;
 
  private:
+  int fail_each_call_with(CUresult code, bool and_all_after, const std::function<void()>& scenario,
+                          const std::vector<MayBeSwallowed>& may_be_swallowed);
+
   driver::Api table_;
 };
 

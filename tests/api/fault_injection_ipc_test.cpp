@@ -40,14 +40,18 @@ TEST_F(IpcImporter, DISABLED_SurvivesEveryFailingCall) {
   expect_all(Buffer::from_ipc_descriptor(import_pool(kind, handle), descriptor, stream), 7, stream);
   const DescriptorsAreClosed check;
   FailingApi failing;
-  const int thrown = failing.fail_each_call([&] {
-    const MemoryPool imported = import_pool(kind, handle);
-    Buffer first = Buffer::from_ipc_descriptor(imported, descriptor, stream);
-    const Buffer second = Buffer::from_ipc_descriptor(imported, descriptor, stream);
-    first.close();
-    EXPECT_EQ(second.ipc_descriptor(), descriptor);
-    expect_all(second, 7, stream);
-  });
+  const int thrown = failing.fail_each_call(
+      [&] {
+        const MemoryPool imported = import_pool(kind, handle);
+        Buffer first = Buffer::from_ipc_descriptor(imported, descriptor, stream);
+        const Buffer second = Buffer::from_ipc_descriptor(imported, descriptor, stream);
+        first.close();
+        EXPECT_EQ(second.ipc_descriptor(), descriptor);
+        expect_all(second, 7, stream);
+      },
+      {{"cuEventCreate", "a buffer that goes waits for its stream where no event can stand for the work"},
+       {"cuEventRecord", "the same"},
+       {"cuStreamWaitEvent", "the event is waited for then"}});
   EXPECT_GE(thrown, 5);
 }
 

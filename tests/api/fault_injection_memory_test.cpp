@@ -26,6 +26,11 @@ class FaultyMemoryTest : public ApiTest {
 
 class FaultyResourceTest : public FaultyMemoryTest, public ::testing::WithParamInterface<MemoryKind> {};
 
+/// Pools of managed memory are used again; where the driver doesn't let one give its memory back meanwhile, nobody is
+/// the worse for it.
+const std::vector<MayBeSwallowed> idle_pools_keep_some = {
+    {"cuMemPoolSetAttribute", "an idle pool keeps some memory, and the next user gets it"}};
+
 TEST_P(FaultyResourceTest, EveryFailingCallIsReportedAndNothingLeaks) {
   try {
     GetParam().make(device);
@@ -33,15 +38,17 @@ TEST_P(FaultyResourceTest, EveryFailingCallIsReportedAndNothingLeaks) {
     GTEST_SKIP() << error.what();
   }
   std::vector<int> seen(1024);  // outlives the tries: between host memories a copy goes on when waiting for it failed
-  const int thrown = failing.fail_each_call([&] {
-    MemoryResource resource = GetParam().make(device);
-    Buffer buffer = resource.allocate(4096, stream);
-    buffer.fill<int>(3, stream);
-    buffer.copy_to(stream).copy_to(std::span(seen), stream);
-    stream.sync();
-    EXPECT_EQ(seen, std::vector<int>(1024, 3)) << failing.failed();
-    resource.deallocate(resource.implementation()->allocate(64, stream), 64, stream);
-  });
+  const int thrown = failing.fail_each_call(
+      [&] {
+        MemoryResource resource = GetParam().make(device);
+        Buffer buffer = resource.allocate(4096, stream);
+        buffer.fill<int>(3, stream);
+        buffer.copy_to(stream).copy_to(std::span(seen), stream);
+        stream.sync();
+        EXPECT_EQ(seen, std::vector<int>(1024, 3)) << failing.failed();
+        resource.deallocate(resource.implementation()->allocate(64, stream), 64, stream);
+      },
+      idle_pools_keep_some);
   EXPECT_GE(thrown, 3);
 }
 
@@ -52,14 +59,16 @@ TEST_P(FaultyResourceTest, GivesItsMemoryBack) {
     GTEST_SKIP() << error.what();
   }
   stream.sync();
-  failing.fail_each_call([&] {
-    const int before = failing.memory_held();
-    {
-      const Buffer buffer = GetParam().make(device).allocate(1 << 22, stream);
-      EXPECT_GT(failing.memory_held(), before);
-    }
-    EXPECT_EQ(failing.memory_held(), before) << failing.failed();
-  });
+  failing.fail_each_call(
+      [&] {
+        const int before = failing.memory_held();
+        {
+          const Buffer buffer = GetParam().make(device).allocate(1 << 22, stream);
+          EXPECT_GT(failing.memory_held(), before);
+        }
+        EXPECT_EQ(failing.memory_held(), before) << failing.failed();
+      },
+      idle_pools_keep_some);
   EXPECT_EQ(failing.memory_held(), 0) << "some of the many tries left memory allocated";
 }
 
@@ -117,8 +126,8 @@ TEST_F(FaultyMemoryTest, CopiesAndFills) {
 
 TEST_F(FaultyMemoryTest, FactsAboutAPointer) {
   Buffer buffer = device.allocate(64, stream);
-  Buffer wrapped = Buffer::from_handle(buffer.handle(), 64);
   EXPECT_EQ(failing.fail_each_call([&] {
+    const Buffer wrapped = Buffer::from_handle(buffer.handle(), 64);
     EXPECT_TRUE(wrapped.is_device_accessible());
     EXPECT_FALSE(wrapped.is_host_accessible());
     EXPECT_FALSE(wrapped.is_managed());

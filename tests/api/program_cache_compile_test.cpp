@@ -29,8 +29,8 @@ class CountingCache : public InMemoryProgramCache {
 /// A cache that can do nothing. A message is told once per process, so each has its own.
 class BrokenCache : public InMemoryProgramCache {
  public:
-  std::optional<std::string> get(std::string_view) override { throw Error("no ladder for shelf " + number); }
-  void set(std::string_view, std::string_view) override { throw Error("no room on shelf " + number); }
+  std::optional<std::string> get(std::string_view) override { throw WrongState("no ladder for shelf " + number); }
+  void set(std::string_view, std::string_view) override { throw WrongState("no room on shelf " + number); }
 
  private:
   static inline int count = 0;

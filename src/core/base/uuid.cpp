@@ -24,7 +24,7 @@ Uuid Uuid::random() {
   Uuid uuid;
   // Reads of up to 256 bytes are never cut short once the system has gathered its first randomness.
   while (getrandom(uuid.bytes.data(), uuid.bytes.size(), 0) != static_cast<ssize_t>(uuid.bytes.size())) {
-    if (errno != EINTR) throw Error(support::text("no random numbers: getrandom failed: ", std::strerror(errno)));
+    if (errno != EINTR) throw SystemError("no random numbers: getrandom failed", errno);
   }
   uuid.bytes[6] = static_cast<std::uint8_t>((uuid.bytes[6] & 0x0f) | 0x40);  // version 4: random
   uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3f) | 0x80);  // the usual variant

@@ -14,11 +14,11 @@ std::string title(const detail::Code& code) {
 
 std::optional<device_image::Image> recognized(const detail::Code& code) {
   if (code.bytes.empty()) throw InvalidArgument(text(title(code), " is empty"));
-  try {
-    return device_image::recognize(device_image::bytes_of(code.bytes));
-  } catch (const device_image::Damaged& damage) {
-    throw InvalidArgument(text(title(code), " is damaged: ", damage.what()));
-  }
+  return reading(code, [&] { return device_image::recognize(device_image::bytes_of(code.bytes)); });
+}
+
+void refuse_damaged(const detail::Code& code, const device_image::Damaged& damage) {
+  throw InvalidArgument(text(title(code), " is damaged: ", damage.what()));
 }
 
 }  // namespace cuprum::core

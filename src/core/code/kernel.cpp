@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cuprum/kernel.hpp>
 #include <cuprum/object_code.hpp>
 #include <ostream>
@@ -44,15 +43,13 @@ int function_attribute(CUfunction function, CUfunction_attribute which) {
 }
 
 // Older drivers don't know clusters; kernels have none there.
-std::optional<Dim3> required_cluster(CUfunction function) {
+Dim3 required_cluster(CUfunction function) {
   auto extent = [&](CUfunction_attribute which) {
     int value = 0;
     return driver::try_call<&Api::cuFuncGetAttribute>(&value, which, function) == CUDA_SUCCESS ? value : 0;
   };
-  const Dim3 cluster(extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
-                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
-                     extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH));
-  return cluster.x > 0 && cluster.y > 0 && cluster.z > 0 ? std::optional(cluster) : std::nullopt;
+  return {extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+          extent(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
 }
 
 core::PriorityRange priorities_of_current_context() {
@@ -103,29 +100,35 @@ ResolvedKernel& KernelResource::resolve(const core::ContextRecord& context) {
 }
 
 // A function's own setting, such as launches make for shared memory, comes before the kernel's, so it has to be set as
-// well. The older entries stay: others may hold references to them.
+// well.
 void KernelResource::set_where_used(int device, CUfunction_attribute attribute, int value) {
   std::lock_guard lock(mutex_);
-  std::vector<const ResolvedKernel*> newest;
-  for (const ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
-    const auto same_context = [&](const ResolvedKernel* other) { return &other->context == &entry->context; };
-    if (entry->context.device == device && std::none_of(newest.begin(), newest.end(), same_context))
-      newest.push_back(entry);
-  }
-  for (const ResolvedKernel* entry : newest) {
+  for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
+    if (entry->context.device != device || !core::is_alive(entry->context)) continue;
     ContextGuard guard(entry->context);
     driver::call<&Api::cuFuncSetAttribute>(
         Doing{[&] { return text("setting an attribute of kernel ", name, " to ", value); }}, entry->function, attribute,
         value);
-    put_in_front(entry->context);
+    read_what_can_be_set(*entry);
   }
+}
+
+void KernelResource::read_what_can_be_set(ResolvedKernel& kernel) const {
+  kernel.max_dynamic_shared_memory =
+      static_cast<std::size_t>(function_attribute(kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+  kernel.required_cluster = required_cluster(kernel.function);
+}
+
+CUkernel KernelResource::handle_in(const core::ContextRecord& context) const {
+  return code ? code->kernel_in(context, handle, name) : handle;
 }
 
 ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context) {
   ContextGuard guard(context);
   CUfunction function = nullptr;
   driver::call<&Api::cuKernelGetFunction>(
-      Doing{[&] { return text("preparing kernel ", name, " for device ", context.device); }}, &function, handle);
+      Doing{[&] { return text("preparing kernel ", name, " for device ", context.device); }}, &function,
+      handle_in(context));
   const core::DeviceFacts& device = core::device_facts(context.device);
   const int threads = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   const int shared = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -147,8 +150,9 @@ ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context)
 
 namespace cuprum::core {
 
-std::shared_ptr<KernelResource> make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner) {
-  return std::make_shared<KernelResource>(handle, std::move(name), std::move(owner), parameters_of(handle));
+std::shared_ptr<KernelResource> make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner,
+                                            detail::ObjectCodeResource* code) {
+  return std::make_shared<KernelResource>(handle, std::move(name), std::move(owner), code, parameters_of(handle));
 }
 
 }  // namespace cuprum::core

@@ -19,7 +19,7 @@ int kernel_attribute(const KernelResource& kernel, const Device& device, CUfunct
   int value = 0;
   ContextGuard guard(core::context_for(device.device_id()));
   driver::call<&Api::cuKernelGetAttribute>(Doing{[&] { return text("reading ", name, " of kernel ", kernel.name); }},
-                                           &value, which, kernel.handle, device.device_id());
+                                           &value, which, kernel.handle_in(guard.context()), device.device_id());
   return value;
 }
 
@@ -46,7 +46,7 @@ void set_kernel_attribute(KernelResource& kernel, const Device& device, CUfuncti
   ContextGuard guard(core::context_for(device.device_id()));
   driver::call<&Api::cuKernelSetAttribute>(
       Doing{[&] { return text("setting ", name, " of kernel ", kernel.name, " to ", value); }}, which, value,
-      kernel.handle, device.device_id());
+      kernel.handle_in(guard.context()), device.device_id());
   kernel.set_where_used(device.device_id(), which, value);
 }
 

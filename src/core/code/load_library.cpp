@@ -25,16 +25,19 @@ struct Loaded {
 };
 
 // A library belongs to no context, so a driver may put off looking at the code until a context needs it. Asking for the
-// module of the current context makes it look now.
-Loaded load(const std::string& image) {
-  CUlibrary library = nullptr;
-  CUresult result =
-      driver::try_call<&Api::cuLibraryLoadData>(&library, image.data(), nullptr, nullptr, 0u, nullptr, nullptr, 0u);
+// module of the current context makes it look now. `known` is the library of this image, if there is one already.
+Loaded load(const std::string& image, CUlibrary& known) {
+  CUlibrary library = known;
+  CUresult result = CUDA_SUCCESS;
+  if (!library) {
+    result =
+        driver::try_call<&Api::cuLibraryLoadData>(&library, image.data(), nullptr, nullptr, 0u, nullptr, nullptr, 0u);
+  }
   if (result != CUDA_SUCCESS) return {result, driver::detail::index_of_cuLibraryLoadData, nullptr};
   CUmodule module = nullptr;
   result = driver::try_call<&Api::cuLibraryGetModule>(&module, library);
-  if (result == CUDA_SUCCESS) return {result, 0, library};
-  driver::release<&Api::cuLibraryUnload>(library);
+  if (result == CUDA_SUCCESS) return {result, 0, known = library};
+  if (!known) driver::release<&Api::cuLibraryUnload>(library);
   return {result, driver::detail::index_of_cuLibraryGetModule, nullptr};
 }
 
@@ -81,7 +84,7 @@ std::string describe(const detail::Code& code, const std::optional<Image>& image
   }
   if (failed.result == CUDA_ERROR_NOT_SUPPORTED) {
     if (const std::string log = compiler_log(tried); !log.empty())
-      throw NotSupported(text(summary("can't run the code"), '\n', log));
+      throw NotSupported(text(summary("can't run the code"), '\n', log), failed.result);
   }
   driver::detail::raise(failed.result, failed.entry_point, doing);
 }
@@ -114,23 +117,23 @@ unsigned capability_of(const DeviceFacts& device) {
 
 }  // namespace
 
-CUlibrary load_library(const detail::Code& code, const ContextRecord& context) {
+CUlibrary load_library(const detail::Code& code, const ContextRecord& context, detail::LoadedCode& loaded) {
   refuse_what_is_not_loaded(code);
   const std::optional<Image> image = recognized(code);
   const DeviceFacts& device = device_facts(context.device);
   const bool fits = !image || runs_on(capability_of(device), *image);
-  Loaded loaded{.result = CUDA_ERROR_NO_BINARY_FOR_GPU, .entry_point = 0, .library = nullptr};
+  Loaded result{.result = CUDA_ERROR_NO_BINARY_FOR_GPU, .entry_point = 0, .library = nullptr};
   const std::string* tried = &code.bytes;
-  if (fits) loaded = load(code.bytes);
+  if (fits) result = load(code.bytes, loaded.own);
   std::string ptx;
-  if (loaded.result == CUDA_ERROR_NO_BINARY_FOR_GPU && code.type == Target::cubin) {
+  if (result.result == CUDA_ERROR_NO_BINARY_FOR_GPU && code.type == Target::cubin) {
     ptx = portable(code, capability_of(device));
-    if (!ptx.empty()) loaded = load(*(tried = &ptx));
+    if (!ptx.empty()) result = load(*(tried = &ptx), loaded.portable);
   }
-  if (loaded.result == CUDA_SUCCESS) return loaded.library;
+  if (result.result == CUDA_SUCCESS) return result.library;
   const std::string what = describe(code, image);
   if (!fits && tried == &code.bytes) refuse_architecture(what, device);
-  refuse(loaded, *tried, text("loading ", what, " on device ", context.device), code.type);
+  refuse(result, *tried, text("loading ", what, " on device ", context.device), code.type);
 }
 
 }  // namespace cuprum::core

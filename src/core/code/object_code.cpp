@@ -75,20 +75,37 @@ Variable find_variable(std::string_view name, CUlibrary library, const detail::C
 }  // namespace
 
 ObjectCodeResource::~ObjectCodeResource() {
-  if (library_) driver::release<&Api::cuLibraryUnload>(library_);
+  for (CUlibrary library : {loaded_.own, loaded_.portable})
+    if (library) driver::release<&Api::cuLibraryUnload>(library);
 }
 
 CUlibrary ObjectCodeResource::library(const core::ContextRecord& context) {
   std::lock_guard lock(mutex_);
-  if (!library_) library_ = core::load_library(code, context);
-  return library_;
+  if (const auto known = loaded_.by_device.find(context.device); known != loaded_.by_device.end()) return known->second;
+  const CUlibrary library = core::load_library(code, context, loaded_);
+  loaded_.by_device.emplace(context.device, library);
+  return library;
+}
+
+CUkernel ObjectCodeResource::kernel_in(const core::ContextRecord& context, CUkernel handle, const std::string& symbol) {
+  const CUlibrary wanted = library(context);
+  {
+    std::lock_guard lock(mutex_);
+    if (!loaded_.own || !loaded_.portable) return handle;  // there is one library only
+  }
+  CUkernel kernel = nullptr;
+  driver::call<&Api::cuLibraryGetKernel>(
+      Doing{
+          [&] { return text("finding kernel '", symbol, "' in ", core::title(code), " for device ", context.device); }},
+      &kernel, wanted, symbol.c_str());
+  return kernel;
 }
 
 std::shared_ptr<KernelResource> ObjectCodeResource::kernel(CUkernel handle, const std::string& symbol) {
   std::lock_guard lock(mutex_);
   std::weak_ptr<KernelResource>& known = kernels_[handle];
   std::shared_ptr<KernelResource> kernel = known.lock();
-  if (!kernel) known = kernel = core::make_kernel(handle, symbol, shared_from_this());
+  if (!kernel) known = kernel = core::make_kernel(handle, symbol, shared_from_this(), this);
   return kernel;
 }
 

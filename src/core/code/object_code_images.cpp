@@ -117,7 +117,7 @@ ObjectCode ObjectCode::from_bytes(std::string_view bytes) {
 
 void ObjectCode::save(const std::string& path) const {
   const Code& code = Access::keep(*this)->code;
-  if (code.bytes.empty()) throw InvalidArgument(text(core::title(code), " is empty: there is nothing to save"));
+  if (code.bytes.empty()) throw WrongState(text(core::title(code), " is empty: there is nothing to save"));
   const std::string fatbin = code.type == Target::cubin ? core::portable_fatbin(code) : std::string();
   support::write_file(path, fatbin.empty() ? code.bytes : fatbin);
 }

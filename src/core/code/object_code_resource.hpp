@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/object_code.hpp>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,15 +40,26 @@ struct Code {
   std::shared_ptr<const PortableSource> source = {};  ///< of linked code, which has no `ptx`: what that can be made of
 };
 
-/// Code, and the driver's library of it once it is loaded.
+/// The driver's libraries of some code. Machine code is for some devices only, and for the others there is the PTX of
+/// the same compilation: a process with devices of several architectures has two libraries of one code.
+struct LoadedCode {
+  CUlibrary own = nullptr;       ///< of the code itself
+  CUlibrary portable = nullptr;  ///< of its PTX
+  std::map<int, CUlibrary> by_device = {};
+};
+
+/// Code, and the driver's libraries of it once it is loaded.
 struct ObjectCodeResource : support::Counted<ObjectCodeResource>, std::enable_shared_from_this<ObjectCodeResource> {
   explicit ObjectCodeResource(Code the_code) : code(std::move(the_code)) {}
   ObjectCodeResource(const ObjectCodeResource&) = delete;
   ObjectCodeResource& operator=(const ObjectCodeResource&) = delete;
   ~ObjectCodeResource();
 
-  /// Loads at the first call. `context` is where the code is tried: whether a device can run it turns out there.
+  /// That which runs in `context`, which must be current. Loads at the first call for a device.
   CUlibrary library(const core::ContextRecord& context);
+
+  /// The same kernel as `handle`, for a context that must be current.
+  CUkernel kernel_in(const core::ContextRecord& context, CUkernel handle, const std::string& symbol);
 
   /// What all handles of one of its kernels share, so that what is set through one holds for the others. A context must
   /// be current.
@@ -57,7 +69,7 @@ struct ObjectCodeResource : support::Counted<ObjectCodeResource>, std::enable_sh
 
  private:
   std::mutex mutex_;
-  CUlibrary library_ = nullptr;
+  LoadedCode loaded_;
   std::unordered_map<CUkernel, std::weak_ptr<KernelResource>> kernels_;
 };
 

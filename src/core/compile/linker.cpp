@@ -2,6 +2,7 @@
 #include <cuprum/nvjitlink.hpp>
 
 #include "core/base/closable.hpp"
+#include "core/code/code_image.hpp"
 #include "core/compile/linker_resource.hpp"
 #include "core/compile/nvrtc_compilation.hpp"
 #include "device_image/recognize.hpp"
@@ -41,7 +42,7 @@ void check_input(const Code& code) {
     throw InvalidArgument(text("'", code.name, "' is a precompiled header: there is nothing in it to link"));
   }
   if (code.type != Target::cubin) return;
-  const auto image = device_image::recognize(device_image::bytes_of(code.bytes));
+  const auto image = core::recognized(code);
   const bool is_final = image && image->kind == device_image::ImageKind::cubin && !image->parts.front().is_relocatable;
   if (is_final) {
     throw InvalidArgument(text(core::title_of_input(code), " is machine code that can't be linked any more: compile it",
@@ -68,7 +69,12 @@ void check_target(Target target, const LinkerOptions& options) {
 namespace cuprum::core {
 
 std::string title_of_input(const Code& code) {
-  const auto image = device_image::recognize(device_image::bytes_of(code.bytes));
+  std::optional<device_image::Image> image;
+  try {
+    image = device_image::recognize(device_image::bytes_of(code.bytes));
+  } catch (const device_image::Damaged&) {
+    // It has no architecture to tell of.
+  }
   return text("'", code.name, "' (", code.type, image ? " for " + device_image::architectures(*image) : "", ")");
 }
 

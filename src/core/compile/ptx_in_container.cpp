@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/code/code_image.hpp"
 #include "device_image/archive.hpp"
 #include "device_image/elf.hpp"
 #include "device_image/recognize.hpp"
@@ -41,11 +42,9 @@ std::vector<FatbinEntry> best_ptx(std::vector<FatbinEntry> entries, Architecture
   return entries;
 }
 
-}  // namespace
-
-std::vector<std::string> ptx_in_container(const detail::Code& container, Architecture architecture) {
+std::vector<std::string> ptx_in(Bytes container, Architecture architecture) {
   std::vector<Bytes> fatbins;
-  collect_fatbins(device_image::bytes_of(container.bytes), fatbins);
+  collect_fatbins(container, fatbins);
   std::vector<std::string> modules;
   for (Bytes fatbin : fatbins) {
     const std::vector<FatbinEntry> entries = best_ptx(device_image::read_fatbin(fatbin), architecture);
@@ -55,8 +54,14 @@ std::vector<std::string> ptx_in_container(const detail::Code& container, Archite
   return modules;
 }
 
+}  // namespace
+
+std::vector<std::string> ptx_in_container(const detail::Code& container, Architecture architecture) {
+  return reading(container, [&] { return ptx_in(device_image::bytes_of(container.bytes), architecture); });
+}
+
 bool holds_ltoir(const detail::Code& container) {
-  const auto image = device_image::recognize(device_image::bytes_of(container.bytes));
+  const auto image = recognized(container);
   return image && std::any_of(image->parts.begin(), image->parts.end(),
                               [](const device_image::ImagePart& part) { return part.kind == EntryKind::ltoir; });
 }

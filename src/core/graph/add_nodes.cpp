@@ -127,7 +127,7 @@ namespace {
 std::vector<CUgraphNode> place_of(const NodePlace& place) {
   const auto& record = GraphAccess::record(place);
   if (!record) return {};
-  if (!record->handle) throw InvalidArgument("adding a node behind another: that one was destroyed");
+  if (!record->handle) throw WrongState("adding a node behind another: that one was destroyed");
   return {record->handle};
 }
 

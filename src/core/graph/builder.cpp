@@ -21,9 +21,9 @@ using detail::GraphAccess;
 using detail::GraphBuilderResource;
 
 GraphBuilderResource& detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
-  if (!builder.shared_) throw InvalidArgument("this graph builder is empty: assign one to it first");
+  if (!builder.shared_) throw WrongState("this graph builder is empty: assign one to it first");
   if (builder.shared_->resource) return *builder.shared_->resource;
-  throw InvalidArgument("this graph builder is closed: close() was called on it or on a copy, or it was joined");
+  throw WrongState("this graph builder is closed: close() was called on it or on a copy, or it was joined");
 }
 
 graph::GraphBuilder Stream::create_graph_builder() const {
@@ -44,7 +44,7 @@ namespace {
 void keep_in_graph(const graph::GraphBuilder& builder, Owners owners) {
   const detail::GraphBuilderResource& resource = detail::GraphAccess::builder(builder);
   if (!resource.graph)
-    throw InvalidArgument(support::text("keeping something for ", builder, ": begin_building() comes first"));
+    throw WrongState(support::text("keeping something for ", builder, ": begin_building() comes first"));
   PendingAttachment attachment(resource.graph->handle, std::move(owners));
   attachment.commit();
 }
@@ -85,9 +85,9 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
 
 [[noreturn]] void refuse_broken(const GraphBuilderResource& builder) {
   const driver::CaptureFailure last = driver::last_capture_failure();
-  throw InvalidArgument(text("the capture of ", builder.stream, " is broken",
-                             last.count == builder.failures_before_begin ? std::string() : text(" (", last.text, ")"),
-                             ": end_building() ends it"));
+  throw WrongState(text("the capture of ", builder.stream, " is broken",
+                        last.count == builder.failures_before_begin ? std::string() : text(" (", last.text, ")"),
+                        ": end_building() ends it"));
 }
 
 }  // namespace
@@ -96,9 +96,9 @@ const Stream& GraphBuilder::stream() const { return GraphAccess::builder(*this).
 
 GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
   GraphBuilderResource& builder = GraphAccess::builder(*this);
-  if (builder.state == State::capturing) throw InvalidArgument(text("begin_building: ", *this, " is building already"));
+  if (builder.state == State::capturing) throw WrongState(text("begin_building: ", *this, " is building already"));
   if (builder.state == State::ended)
-    throw InvalidArgument(text("begin_building: ", *this, " has ended building; make another builder"));
+    throw WrongState(text("begin_building: ", *this, " has ended building; make another builder"));
   core::begin_capture(builder, mode);
   return *this;
 }
@@ -106,9 +106,9 @@ GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
 GraphBuilder GraphBuilder::end_building() const {
   GraphBuilderResource& builder = GraphAccess::builder(*this);
   if (builder.kind == Kind::forked)
-    throw InvalidArgument(text("end_building: ", *this, " is from split(); join() it to the others"));
+    throw WrongState(text("end_building: ", *this, " is from split(); join() it to the others"));
   if (builder.state != State::capturing)
-    throw InvalidArgument(text("end_building: ", *this, " is not building; begin_building() comes first"));
+    throw WrongState(text("end_building: ", *this, " is not building; begin_building() comes first"));
   core::end_capture(builder);
   return *this;
 }
@@ -125,25 +125,25 @@ bool GraphBuilder::is_join_required() const { return GraphAccess::builder(*this)
 GraphDefinition GraphBuilder::graph_definition() const {
   const GraphBuilderResource& builder = GraphAccess::builder(*this);
   if (builder.kind == Kind::forked)
-    throw InvalidArgument("graph_definition of a builder from split(): the graph is that of the one that was split");
+    throw WrongState("graph_definition of a builder from split(): the graph is that of the one that was split");
   if (builder.state == State::capturing)
-    throw InvalidArgument("graph_definition while the graph is being built: end_building() comes first");
+    throw WrongState("graph_definition while the graph is being built: end_building() comes first");
   if (builder.kind == Kind::primary && builder.state == State::not_started)
-    throw InvalidArgument("graph_definition before begin_building(): there is no graph yet");
+    throw WrongState("graph_definition before begin_building(): there is no graph yet");
   return GraphAccess::definition(builder.graph);
 }
 
 Graph GraphBuilder::complete(const GraphCompleteOptions& options) const {
   GraphBuilderResource& builder = GraphAccess::builder(*this);
   if (builder.state != State::ended)
-    throw InvalidArgument(text("complete: ", *this, " has not finished building; end_building() comes first"));
+    throw WrongState(text("complete: ", *this, " has not finished building; end_building() comes first"));
   return core::instantiate(*builder.graph, options);
 }
 
 void GraphBuilder::debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options) const {
   const GraphBuilderResource& builder = GraphAccess::builder(*this);
   if (builder.state != State::ended)
-    throw InvalidArgument(text("debug_dot_print: ", *this, " has not finished building; end_building() comes first"));
+    throw WrongState(text("debug_dot_print: ", *this, " has not finished building; end_building() comes first"));
   GraphAccess::definition(builder.graph).debug_dot_print(path, options);
 }
 
@@ -151,7 +151,7 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
   const GraphBuilderResource& builder = GraphAccess::builder(*this);
   if (count < 2) throw InvalidArgument(text("split into ", count, ": it takes at least 2"));
   if (builder.state != State::capturing)
-    throw InvalidArgument(text("split: ", *this, " is not building; begin_building() comes first"));
+    throw WrongState(text("split: ", *this, " is not building; begin_building() comes first"));
   const Context context = builder.stream.context();
   std::vector<GraphBuilder> builders{*this};
   for (std::size_t i = 1; i < count; ++i) {
@@ -171,7 +171,7 @@ GraphBuilder GraphBuilder::join(const std::vector<GraphBuilder>& builders) {
   if (builders.size() < 2) throw InvalidArgument(text("join of ", builders.size(), ": it takes at least 2 builders"));
   for (const GraphBuilder& builder : builders) {
     if (GraphAccess::builder(builder).state != State::capturing)
-      throw InvalidArgument(text("join: ", builder, " is not building"));
+      throw WrongState(text("join: ", builder, " is not building"));
     if (std::count(builders.begin(), builders.end(), builder) > 1)
       throw InvalidArgument(text("join: ", builder, " is there twice"));
   }
@@ -190,7 +190,7 @@ GraphCondition GraphBuilder::create_condition(std::optional<unsigned> default_va
   const GraphBuilderResource& builder = GraphAccess::builder(*this);
   const core::CapturePoint point = core::capture_point(builder.stream);
   if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    throw InvalidArgument(text("create_condition: ", *this, " is not building; begin_building() comes first"));
+    throw WrongState(text("create_condition: ", *this, " is not building; begin_building() comes first"));
   const Context context = builder.stream.context();
   return core::create_condition(core::context_of(context.handle()), point.graph, default_value);
 }
@@ -215,7 +215,7 @@ GraphBuilder GraphBuilder::while_loop(const GraphCondition& condition) const {
 
 void GraphBuilder::embed(const GraphBuilder& child) const {
   if (GraphAccess::builder(child).state != State::ended)
-    throw InvalidArgument(text("embed: ", child, " has not finished building; end_building() comes first"));
+    throw WrongState(text("embed: ", child, " has not finished building; end_building() comes first"));
   embed(child.graph_definition());
 }
 
@@ -248,7 +248,7 @@ void GraphBuilder::close() {
 
 void Graph::update(const GraphBuilder& source) const {
   if (GraphAccess::builder(source).state != State::ended)
-    throw InvalidArgument(text("updating ", *this, ": ", source, " has not finished building"));
+    throw WrongState(text("updating ", *this, ": ", source, " has not finished building"));
   update(source.graph_definition());
 }
 

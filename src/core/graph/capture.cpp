@@ -123,7 +123,7 @@ void end_capture(GraphBuilderResource& builder) {
 std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, const char* doing, NodeRequest& request) {
   const CapturePoint point = capture_point(builder.stream);
   if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    throw InvalidArgument(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
+    throw WrongState(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
   std::shared_ptr<NodeRecord> node = add_node(*builder.graph, point.after, request, point.edges);
   try {
     driver::call<&Api::cuStreamUpdateCaptureDependencies>(Doing{[&] { return text(doing, " on ", builder.stream); }},

@@ -99,8 +99,9 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
     driver::detail::raise(result, driver::detail::index_of_cuGraphInstantiateWithParams,
                           text("instantiating a graph", node_in_words(params.hErrNode_out)));
   }
-  slot->resource = std::make_unique<GraphExecResource>(guard.context(), handle, std::move(updated));
-  slot->resource->launched_by_others = options.device_launch;
+  auto* made = new detail::Closable<GraphExecResource>(std::in_place, guard.context(), handle, std::move(updated));
+  slot->shared = detail::Shared<GraphExecResource>(made);
+  made->resource.launched_by_others = options.device_launch;
   return GraphAccess::executable(std::move(slot));
 }
 
@@ -120,37 +121,38 @@ using support::text;
 
 namespace {
 
-GraphExecResource& open_graph(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot) {
-  if (!slot) throw InvalidArgument("this executable graph is empty: assign one to it first");
-  if (!slot->resource) throw InvalidArgument("this executable graph is closed: close() was called on it or on a copy");
-  return *slot->resource;
+Kept<GraphExecResource> open_graph(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot) {
+  if (!slot) throw WrongState("this executable graph is empty: assign one to it first");
+  Kept<GraphExecResource> kept = slot->try_keep();
+  if (!kept) throw WrongState("this executable graph is closed: close() was called on it or on a copy");
+  return kept;
 }
 
 }  // namespace
 
 void Graph::launch(const Stream& stream) const {
-  GraphExecResource& graph = open_graph(shared_);
+  const Kept<GraphExecResource> graph = open_graph(shared_);
   Kept<StreamResource> queue = Access::keep(stream);
   core::queue_work<&Api::cuGraphLaunch>(*queue, Doing{[&] { return text("launching ", *this, " on ", stream); }},
-                                        graph.handle, queue->handle);
-  graph.last_stream = std::move(queue);
+                                        graph->handle, queue->handle);
+  graph->last_stream = std::move(queue);
 }
 
 void Graph::upload(const Stream& stream) const {
-  GraphExecResource& graph = open_graph(shared_);
+  const Kept<GraphExecResource> graph = open_graph(shared_);
   const Kept<StreamResource> queue = Access::keep(stream);
   core::queue_work<&Api::cuGraphUpload>(*queue, Doing{[&] { return text("uploading ", *this, " on ", stream); }},
-                                        graph.handle, queue->handle);
+                                        graph->handle, queue->handle);
 }
 
 void Graph::update(const GraphDefinition& source) const {
-  GraphExecResource& graph = open_graph(shared_);
+  const Kept<GraphExecResource> graph = open_graph(shared_);
   GraphResource& definition = GraphAccess::graph(source);
   auto updated = std::make_shared<core::UpdatedOperands>();
   core::PendingAttachment attachment(definition.handle, {updated});
-  core::ContextGuard guard(graph.context);
+  core::ContextGuard guard(graph->context);
   CUgraphExecUpdateResultInfo info{};
-  const CUresult result = driver::try_call<&Api::cuGraphExecUpdate>(graph.handle, definition.handle, &info);
+  const CUresult result = driver::try_call<&Api::cuGraphExecUpdate>(graph->handle, definition.handle, &info);
   if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
     throw InvalidArgument(text("updating ", *this, " from ", source, ": ", core::reason_of(info.result),
                                core::node_in_words(info.errorNode)));
@@ -159,21 +161,23 @@ void Graph::update(const GraphDefinition& source) const {
     driver::detail::raise(result, driver::detail::index_of_cuGraphExecUpdate,
                           text("updating ", *this, " from ", source));
   }
-  graph.updated = std::move(updated);  // what was there before stays with launches that are running
+  graph->updated = std::move(updated);  // what was there before stays with launches that are running
 }
 
 CUgraphExec_st* Graph::handle() const {
-  GraphExecResource& graph = open_graph(shared_);
-  graph.launched_by_others = true;
-  return graph.handle;
+  const auto graph = shared_ ? shared_->try_keep() : Kept<GraphExecResource>();
+  if (!graph) return nullptr;
+  graph->launched_by_others = true;
+  return graph->handle;
 }
 
 void Graph::close() {
-  if (shared_) shared_->resource.reset();
+  if (shared_ && shared_->shared) shared_->shared.get()->close();
 }
 
 const void* Graph::identity() const noexcept {
-  return shared_ && shared_->resource ? shared_->resource->handle : nullptr;
+  const auto kept = shared_ ? shared_->try_keep() : Kept<GraphExecResource>();
+  return kept ? kept->handle : nullptr;
 }
 
 bool operator==(const Graph& a, const Graph& b) noexcept { return a.identity() == b.identity(); }
@@ -181,8 +185,9 @@ bool operator==(const Graph& a, const Graph& b) noexcept { return a.identity() =
 std::ostream& operator<<(std::ostream& out, const Graph& graph) {
   const auto& slot = GraphAccess::slot(graph);
   if (!slot) return out << "an empty executable graph";
-  if (!slot->resource) return out << "a closed executable graph";
-  return out << "executable graph " << static_cast<const void*>(slot->resource->handle);
+  const auto kept = slot->try_keep();
+  if (!kept) return out << "a closed executable graph";
+  return out << "executable graph " << static_cast<const void*>(kept->handle);
 }
 
 // ---- Nodes of executable graphs -------------------------------------------------------------------------------------
@@ -191,7 +196,7 @@ namespace {
 
 CUgraphNode source_node(const GraphNode& node) {
   if (node.is_valid()) return node.handle();
-  throw InvalidArgument("a node of an executable graph: the definition's node was destroyed");
+  throw WrongState("a node of an executable graph: the definition's node was destroyed");
 }
 
 // Whether no launch of the graph is running, as far as that can be told without disturbing anything: a stream that is
@@ -218,16 +223,16 @@ void drop_replaced(GraphExecResource& graph) noexcept {
 }
 
 void set(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot, const GraphNode& node, core::NodeRequest request) {
-  GraphExecResource& graph = open_graph(slot);
+  const Kept<GraphExecResource> graph = open_graph(slot);
   const CUgraphNode handle = source_node(node);
   core::destroy_deferred();
-  core::UpdatedOperands& updated = *graph.updated;
-  drop_replaced(graph);
+  core::UpdatedOperands& updated = *graph->updated;
+  drop_replaced(*graph);
   updated.replaced.emplace_back();  // room first: nothing may fail once the driver has taken the parameters
   core::Owners& current = updated.current[handle];
-  core::ContextGuard guard(graph.context);
+  core::ContextGuard guard(graph->context);
   driver::call<&Api::cuGraphExecNodeSetParams>(
-      Doing{[&] { return text("updating ", node, " of ", GraphAccess::executable(slot)); }}, graph.handle, handle,
+      Doing{[&] { return text("updating ", node, " of ", GraphAccess::executable(slot)); }}, graph->handle, handle,
       &request.params);
   updated.replaced.back() = std::exchange(current, std::move(request.owners));
 }
@@ -235,37 +240,37 @@ void set(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot, const Graph
 }  // namespace
 
 bool ExecutableGraphNode::enabled() const {
-  GraphExecResource& graph = open_graph(graph_);
+  const Kept<GraphExecResource> graph = open_graph(graph_);
   unsigned enabled = 0;
   driver::call<&Api::cuGraphNodeGetEnabled>(Doing{[&] { return text("asking whether ", node_, " is enabled"); }},
-                                            graph.handle, source_node(node_), &enabled);
+                                            graph->handle, source_node(node_), &enabled);
   return enabled != 0;
 }
 
 void ExecutableGraphNode::set_enabled(bool enabled) const {
-  GraphExecResource& graph = open_graph(graph_);
+  const Kept<GraphExecResource> graph = open_graph(graph_);
   driver::call<&Api::cuGraphNodeSetEnabled>(
       Doing{[&] { return text(enabled ? "enabling " : "disabling ", node_, " of ", GraphAccess::executable(graph_)); }},
-      graph.handle, source_node(node_), enabled ? 1u : 0u);
+      graph->handle, source_node(node_), enabled ? 1u : 0u);
 }
 
 void ExecutableKernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
                                    const cuprum::detail::ArgumentList& arguments,
                                    cuprum::detail::KeptBuffers buffers) const {
-  const GraphExecResource& graph = open_graph(graph_);
+  const Kept<GraphExecResource> graph = open_graph(graph_);
   const LaunchConfig fixed = core::kernel_attributes(source_node(node_));
   if (config.cluster != fixed.cluster || config.is_cooperative != fixed.is_cooperative) {
     throw InvalidArgument(text("updating ", node_, " of an executable graph to ", config,
                                ": clusters and being cooperative can be changed in its definition only"));
   }
-  core::ContextGuard guard(graph.context);
-  set(graph_, node_, core::kernel_request(graph.context, config, kernel, arguments, buffers));
+  core::ContextGuard guard(graph->context);
+  set(graph_, node_, core::kernel_request(graph->context, config, kernel, arguments, buffers));
 }
 
 void ExecutableMemsetNode::replace(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width,
                                    std::size_t height, std::size_t pitch) const {
-  const GraphExecResource& graph = open_graph(graph_);
-  set(graph_, node_, core::memset_request(graph.context, dst, pattern, width, height, pitch));
+  const Kept<GraphExecResource> graph = open_graph(graph_);
+  set(graph_, node_, core::memset_request(graph->context, dst, pattern, width, height, pitch));
 }
 
 void ExecutableMemcpyNode::update(const Operand& dst, const Operand& src, std::size_t size) const {
@@ -273,9 +278,9 @@ void ExecutableMemcpyNode::update(const Operand& dst, const Operand& src, std::s
 }
 
 void ExecutableMemcpyNode::update(const Operand& dst, const Operand& src, const CopyExtent& extent) const {
-  const GraphExecResource& graph = open_graph(graph_);
-  core::ContextGuard guard(graph.context);
-  set(graph_, node_, core::memcpy_request(graph.context, dst, src, extent));
+  const Kept<GraphExecResource> graph = open_graph(graph_);
+  core::ContextGuard guard(graph->context);
+  set(graph_, node_, core::memcpy_request(graph->context, dst, src, extent));
 }
 
 // The driver copies the child's references to what its nodes use.

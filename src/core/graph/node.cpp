@@ -9,15 +9,15 @@
 namespace cuprum::inline CUPRUM_ABI::detail {
 
 GraphResource& GraphAccess::graph(const graph::NodePlace& place) {
-  if (!place.graph_) throw InvalidArgument("this graph node is empty: assign one to it first");
+  if (!place.graph_) throw WrongState("this graph node is empty: assign one to it first");
   if (place.graph_->handle) return *place.graph_;
-  throw InvalidArgument("this graph is gone: it was inside of a node that was destroyed or got another graph");
+  throw WrongState("this graph is gone: it was inside of a node that was destroyed or got another graph");
 }
 
 NodeRecord& GraphAccess::node(const graph::GraphNode& node) {
   graph(node);
   if (node.node_->handle) return *node.node_;
-  throw InvalidArgument("this graph node was destroyed");
+  throw WrongState("this graph node was destroyed");
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -98,7 +98,7 @@ NodeRequest checked_kernel_request(const ContextRecord& context, const LaunchCon
   params.blockDimZ = native.blockDimZ;
   params.sharedMemBytes = native.sharedMemBytes;
   params.kernelParams = addresses;
-  params.kern = resource.handle;
+  params.kern = resource.handle_in(context);
   params.ctx = context.handle;
   request.owners.push_back(keeper(kernel));
   request.known.kernel = kernel;

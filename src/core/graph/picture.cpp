@@ -249,7 +249,7 @@ void run_graphviz(const std::string& input, const std::string& output) {
     throw NotSupported(
         "drawing a graph needs Graphviz, whose program dot is not installed: install the package graphviz");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Error(text("Graphviz could not write ", output, ": dot ended with status ", status));
+    throw SystemError(text("Graphviz could not write ", output, ": dot ended with status ", status), EIO);
 }
 
 }  // namespace

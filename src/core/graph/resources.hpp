@@ -91,6 +91,8 @@ struct GraphExecResource : support::Counted<GraphExecResource> {
   GraphExecResource& operator=(const GraphExecResource&) = delete;
   ~GraphExecResource();
 
+  std::uint64_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
   const core::ContextRecord& context;
   const CUgraphExec handle;
   std::shared_ptr<core::UpdatedOperands> updated;
@@ -100,9 +102,16 @@ struct GraphExecResource : support::Counted<GraphExecResource> {
   bool launched_by_others = false;  ///< or may be: then nothing is known of what runs
 };
 
-/// What all copies of a Graph share: nothing when it was closed.
+/// What all copies of a Graph share. Whoever launches the graph keeps it until it is queued, also when it is closed
+/// meanwhile.
 struct GraphExecSlot {
-  std::unique_ptr<GraphExecResource> resource;
+  Shared<GraphExecResource> shared = {};
+
+  /// Nothing when it was closed.
+  Kept<GraphExecResource> try_keep() const noexcept {
+    SharedState* state = shared.get();
+    return state && state->try_keep() ? Kept<GraphExecResource>(state) : Kept<GraphExecResource>();
+  }
 };
 
 /// A graph in the making by capture.

@@ -50,6 +50,8 @@ template <typename... Parts>
 
 ChannelError::~ChannelError() = default;
 
+const char* ChannelError::what() const noexcept { return Error::what(); }
+
 struct Channel::Connection {
   struct Message {
     std::span<const std::byte> body;

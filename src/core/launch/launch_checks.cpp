@@ -95,14 +95,14 @@ template <typename Size>
   const std::vector<detail::ArgumentSize>& declared = kernel.parameter_sizes;
   const std::string what = text(doing, " kernel ", kernel.name);
   if (count != declared.size()) {
-    throw InvalidArgument(text(what, ": it takes ", declared.size(), plural(declared.size()), sizes_in_words(declared),
-                               "; ", count, count == 1 ? " was" : " were", " given", sizes_in_words(given)));
+    throw WrongType(text(what, ": it takes ", declared.size(), plural(declared.size()), sizes_in_words(declared), "; ",
+                         count, count == 1 ? " was" : " were", " given", sizes_in_words(given)));
   }
   std::size_t at = 0;
   while (given[at] == declared[at]) ++at;
-  throw InvalidArgument(text(what, ": argument ", at + 1, " of ", count, " has ", given[at],
-                             " bytes, but the kernel's parameter has ", declared[at],
-                             "; pass a value of exactly the type that the kernel declares"));
+  throw WrongType(text(what, ": argument ", at + 1, " of ", count, " has ", given[at],
+                       " bytes, but the kernel's parameter has ", declared[at],
+                       "; pass a value of exactly the type that the kernel declares"));
 }
 
 }  // namespace
@@ -149,7 +149,8 @@ void check_special_shape(const LaunchConfig& config, const ResolvedKernel& kerne
     throw NotSupported(text(launch, ": ", describe(device), " has no cooperative launches"));
   }
   if (config.cluster) check_clusters(config, kernel, launch);
-  if (kernel.required_cluster) check_required_cluster(config, *kernel.required_cluster, launch);
+  if (const std::optional<Dim3> required = kernel.required_cluster.get())
+    check_required_cluster(config, *required, launch);
   if (config.priority) check_priority(*config.priority, kernel.priorities, device, launch);
 }
 

@@ -53,7 +53,7 @@ void UntypedPreparedLaunch::set(std::size_t index, const void* value, std::size_
   const auto what = [&] { return text("setting argument ", index, " of ", kernel(), ", counted from 0"); };
   if (index >= sizes_.size()) throw InvalidArgument(text(what(), ": there are ", sizes_.size()));
   if (size != sizes_[index])
-    throw InvalidArgument(text(what(), ": a value of ", size, " bytes, but the argument has ", sizes_[index]));
+    throw WrongType(text(what(), ": a value of ", size, " bytes, but the argument has ", sizes_[index]));
   if (!value) throw InvalidArgument(text(what(), ": the address of the value is null"));
   std::memcpy(addresses_[index], value, size);
 }

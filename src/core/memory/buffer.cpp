@@ -53,7 +53,7 @@ template <typename... Options>
 Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&... options) {
   const Kept<BufferResource> from = Access::keep(source);
   if (!from->memory)
-    throw InvalidArgument(text("copy to a new buffer: ", source, " has no memory resource to allocate that from"));
+    throw WrongState(text("copy to a new buffer: ", source, " has no memory resource to allocate that from"));
   Buffer destination = MemoryResource(from->memory).allocate(from->size, stream);
   copy(destination, source, stream, options...);
   return destination;
@@ -207,8 +207,7 @@ void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& 
 void* Buffer::host_view(std::size_t element_size, std::size_t alignment) const {
   const Kept<BufferResource> buffer = Access::keep(*this);
   if (!is_host_accessible()) {
-    throw InvalidArgument(
-        text("as_span: the host can't access ", *this, "; copy it to one from a PinnedMemoryResource"));
+    throw WrongState(text("as_span: the host can't access ", *this, "; copy it to one from a PinnedMemoryResource"));
   }
   if (buffer->size % element_size != 0) {
     throw InvalidArgument(

@@ -72,8 +72,8 @@ void check_takes_attributes(const Stream& stream, std::string_view what) {
   driver::call<&Api::cuStreamIsCapturing>(Doing{[&] { return text("asking whether ", stream, " is being captured"); }},
                                           queue->handle, &status);
   if (status != CU_STREAM_CAPTURE_STATUS_NONE) {
-    throw InvalidArgument(text(what, " can't be captured into a graph, which ", stream,
-                               " is being: copy buffer by buffer and without options"));
+    throw WrongState(text(what, " can't be captured into a graph, which ", stream,
+                          " is being: copy buffer by buffer and without options"));
   }
 }
 

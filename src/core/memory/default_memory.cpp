@@ -26,10 +26,14 @@ using Memory = std::shared_ptr<MemoryResource::Interface>;
 
 /// What Device::memory_resource() gives.
 struct DeviceMemory {
-  explicit DeviceMemory(const Memory& memory) : original(memory), chosen(memory) {}
+  explicit DeviceMemory(const Memory& memory, bool the_is_permanent)
+      : original(memory), is_permanent(the_is_permanent), chosen(memory) {}
 
-  const Memory original;                         ///< what it gave before anybody set another
-  const Memory uncounted{Memory(), &*original};  ///< for buffers: it is never destroyed, so they need not count
+  Memory original;  ///< what it gives when nobody sets another
+  /// Not so for a pool that somebody made and put into the place of the driver's own: they may destroy it, so it is
+  /// looked for each time.
+  const bool is_permanent;
+  const Memory uncounted{Memory(), &*original};  ///< for buffers: what is permanent they need not count
   MemoryResource chosen;
 };
 
@@ -38,7 +42,7 @@ struct Defaults {
   std::mutex mutex;
   std::map<int, Memory> device;
   Memory pinned;
-  std::map<int, DeviceMemory> in_force;  ///< entries are never removed
+  std::map<int, DeviceMemory> in_force;  ///< entries are never removed, and permanent ones stay as they are
 
   /// Devices whose original resource is in force, by their number: found without the lock.
   std::array<std::atomic<const Memory*>, 64> original{};
@@ -55,6 +59,17 @@ CUmemoryPool current_device_pool(int device) {
   driver::call<&Api::cuDeviceGetMemPool>(
       Doing{[&] { return text("finding the current memory pool of device ", device); }}, &pool, device);
   return pool;
+}
+
+/// Whether what default_device_memory() gives can't go away: there are no pools, or it is the pool that the driver has
+/// as long as it runs.
+bool is_permanent(int device, const MemoryResource::Interface& memory) {
+  const auto* pool = dynamic_cast<const PoolMemory*>(&memory);
+  if (!pool) return true;
+  CUmemoryPool own = nullptr;
+  driver::call<&Api::cuDeviceGetDefaultMemPool>(
+      Doing{[&] { return text("finding the driver's own memory pool of device ", device); }}, &own, device);
+  return pool->handle() == own;
 }
 
 /// `known` if it draws on that pool, so that resources for one pool are equal.
@@ -93,17 +108,23 @@ namespace {
 /// The lock must be held.
 void publish(std::size_t device, const DeviceMemory& memory) {
   if (device >= defaults().original.size()) return;
-  const bool is_original = memory.chosen.implementation() == memory.original;
+  const bool is_original = memory.is_permanent && memory.chosen.implementation() == memory.original;
   defaults().original[device].store(is_original ? &memory.uncounted : nullptr, std::memory_order_release);
 }
 
 DeviceMemory& in_force(int device, std::unique_lock<std::mutex>& lock) {
   auto& known = defaults().in_force;
-  if (auto found = known.find(device); found != known.end()) return found->second;
+  const auto found = known.find(device);
+  if (found != known.end() && found->second.is_permanent) return found->second;
   lock.unlock();
   Memory memory = default_device_memory(device);
+  const bool permanent = is_permanent(device, *memory);
   lock.lock();
-  DeviceMemory& entry = known.try_emplace(device, memory).first->second;
+  DeviceMemory& entry = known.try_emplace(device, memory, permanent).first->second;
+  if (!entry.is_permanent && entry.original != memory) {
+    if (entry.chosen.implementation() == entry.original) entry.chosen = MemoryResource(memory);
+    entry.original = memory;
+  }
   publish(static_cast<std::size_t>(device), entry);
   return entry;
 }

@@ -25,12 +25,12 @@ Location::Location(const Device& device) : type_(LocationType::device), id_(devi
 Location::Location(const Host& host) : type_(type_of(host)), id_(host.numa_id().value_or(0)) {}
 
 Device Location::device() const {
-  if (!is_device()) throw InvalidArgument(text(*this, " is not a device"));
+  if (!is_device()) throw WrongType(text(*this, " is not a device"));
   return detail::Access::device(id_);
 }
 
 Host Location::host() const {
-  if (is_device()) throw InvalidArgument(text(*this, " is not the host"));
+  if (is_device()) throw WrongType(text(*this, " is not the host"));
   if (type_ == LocationType::host_numa_current) return Host::numa_current();
   return type_ == LocationType::host_numa ? Host(id_) : Host();
 }

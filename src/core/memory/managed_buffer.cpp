@@ -41,7 +41,8 @@ void advise(const Buffer& buffer, CUmem_advise advice, const Location& location,
         text(doing(),
              ": the driver takes no advice for this memory (cuMemAdvise: CUDA_ERROR_NOT_SUPPORTED). Some "
              "take none for memory of a pool, as a ManagedMemoryResource gives: wrap memory of "
-             "cuMemAllocManaged with ManagedBuffer::from_handle instead"));
+             "cuMemAllocManaged with ManagedBuffer::from_handle instead"),
+        code);
   }
   driver::detail::raise(code, decltype(Api::cuMemAdvise)::index, doing());
 }
@@ -94,7 +95,7 @@ namespace cuprum::core {
 
 void require_managed(const Buffer& buffer, std::string_view what) {
   if (buffer.is_managed()) return;
-  throw InvalidArgument(text(what, ": ", buffer, " is not managed memory; allocate it from a ManagedMemoryResource"));
+  throw WrongState(text(what, ": ", buffer, " is not managed memory; allocate it from a ManagedMemoryResource"));
 }
 
 void prefetch(const Buffer& buffer, const Location& location, const Stream& stream) {

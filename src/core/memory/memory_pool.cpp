@@ -222,9 +222,8 @@ void PoolMemory::close() noexcept {
 }
 
 void PoolMemory::refuse() const {
-  if (!is_open())
-    throw InvalidArgument(text("this pool of ", place_, " is closed: close() was called on it or on a copy"));
-  throw InvalidArgument(
+  if (!is_open()) throw WrongState(text("this pool of ", place_, " is closed: close() was called on it or on a copy"));
+  throw WrongState(
       text("this pool of ", place_, " is another process's: buffers can be imported from it, not allocated"));
 }
 

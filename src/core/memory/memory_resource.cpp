@@ -24,7 +24,7 @@ MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : impl
 
 MemoryResource::Interface& MemoryResource::interface() const {
   if (implementation_) return *implementation_;
-  throw InvalidArgument("this memory resource is empty: assign one to it first");
+  throw WrongState("this memory resource is empty: assign one to it first");
 }
 
 Buffer MemoryResource::Interface::allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) {

@@ -104,8 +104,8 @@ std::shared_ptr<PoolMemory> registered(const Uuid& uuid) {
 
 PoolSharing& sharing_of(const PoolMemory& pool) {
   if (PoolSharing* sharing = pool.sharing()) return *sharing;
-  throw InvalidArgument(text("this pool of ", pool.place(),
-                             " can't be shared with other processes: make one with {.ipc_enabled = true}"));
+  throw WrongState(text("this pool of ", pool.place(),
+                        " can't be shared with other processes: make one with {.ipc_enabled = true}"));
 }
 
 std::shared_ptr<PoolMemory> register_as(const std::shared_ptr<PoolMemory>& pool, const Uuid& uuid) {
@@ -217,15 +217,15 @@ IPCBufferDescriptor Buffer::ipc_descriptor() const {
   const detail::Kept<detail::BufferResource> buffer = Access::keep(*this);
   const auto* pool = dynamic_cast<const PoolMemory*>(buffer->memory.get());
   if (!pool) {
-    throw InvalidArgument(text(*this, " can't be shared with other processes: its memory is not from a memory pool"));
+    throw WrongState(text(*this, " can't be shared with other processes: its memory is not from a memory pool"));
   }
   const PoolSharing& sharing = sharing_of(*pool);
   if (buffer->whole) {
-    throw InvalidArgument(text(*this,
-                               " can't be shared with other processes: it is a part; share the whole, and say "
-                               "where the part begins"));
+    throw WrongState(text(*this,
+                          " can't be shared with other processes: it is a part; share the whole, and say "
+                          "where the part begins"));
   }
-  if (buffer->size == 0) throw InvalidArgument(text(*this, " can't be shared with other processes: it has no memory"));
+  if (buffer->size == 0) throw WrongState(text(*this, " can't be shared with other processes: it has no memory"));
   if (sharing.is_mapped()) return sharing.imports().descriptor_of(buffer->pointer, buffer->size);
   CUmemPoolPtrExportData data{};
   driver::call<&Api::cuMemPoolExportPointer>(Doing{[&] { return text("exporting ", *this, " to other processes"); }},

@@ -16,9 +16,15 @@ using driver::Api;
 using driver::Doing;
 using support::text;
 
+// The stream may be one of another device.
+ContextChoice SynchronousMemory::context_for(const ContextChoice& stream) const {
+  if (!device_) return stream;
+  return stream.resolve().device == *device_ ? stream : ContextChoice(primary_context(*device_));
+}
+
 DevicePointer SynchronousMemory::allocate(std::size_t size, const Stream& stream) {
   const Kept<StreamResource> queue = Access::keep(stream);
-  ContextGuard guard(queue->context());
+  ContextGuard guard(context_for(queue->context()));
   if (device_) {
     CUdeviceptr pointer = 0;
     driver::call<&Api::cuMemAlloc>(
@@ -35,7 +41,7 @@ DevicePointer SynchronousMemory::allocate(std::size_t size, const Stream& stream
 void SynchronousMemory::deallocate(DevicePointer pointer, std::size_t, const Stream& stream) {
   const Kept<StreamResource> queue = Access::keep(stream);
   stream.sync();
-  ContextGuard guard(queue->context());
+  ContextGuard guard(context_for(queue->context()));
   free(pointer);
 }
 
@@ -49,9 +55,14 @@ void SynchronousMemory::free(DevicePointer pointer) const {
 }
 
 void SynchronousMemory::take_back(DevicePointer pointer, std::size_t, const Kept<StreamResource>& stream) {
-  ContextGuard guard(stream->context(), std::nothrow);
+  const bool is_of_another_device = device_ && stream->context().device() != device_;
+  {
+    ContextGuard guard(stream->context(), std::nothrow);
+    if (guard.entered()) driver::release<&Api::cuStreamSynchronize>(stream->handle);
+    if (!guard.entered() && !is_of_another_device) return;  // the memory is gone with the context
+  }
+  ContextGuard guard(is_of_another_device ? ContextChoice(primary_context(*device_)) : stream->context(), std::nothrow);
   if (!guard.entered()) return;
-  driver::release<&Api::cuStreamSynchronize>(stream->handle);
   if (device_) {
     driver::release<&Api::cuMemFree>(pointer);
   } else {

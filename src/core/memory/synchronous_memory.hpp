@@ -4,6 +4,8 @@
 #include <cuprum/memory_resource.hpp>
 #include <optional>
 
+#include "core/base/context.hpp"
+
 namespace cuprum::core {
 
 /// Device memory where there are no pools, and page-locked host memory without. The driver doesn't order freeing such
@@ -26,6 +28,7 @@ class SynchronousMemory final : public MemoryResource::Interface {
   void free(DevicePointer pointer) const;
 
  private:
+  ContextChoice context_for(const ContextChoice& stream) const;
   void take_back(DevicePointer pointer, std::size_t size, const detail::Kept<detail::StreamResource>& stream) override;
   std::optional<int> device_;
   bool is_in_place_of_pool_;

@@ -310,7 +310,7 @@ Buffer modify(const MemoryResource& resource, const Buffer& buffer, std::size_t 
   const Kept<BufferResource> held = Access::keep(buffer);
   if (held->memory != resource.implementation())
     throw InvalidArgument(text("modify_allocation: ", buffer, " is not from this memory resource"));
-  if (held->whole) throw InvalidArgument(text("modify_allocation: ", buffer, " is a part: let the whole grow"));
+  if (held->whole) throw WrongState(text("modify_allocation: ", buffer, " is a part: let the whole grow"));
   if (!held->pointer) throw InvalidArgument("modify_allocation: a buffer of size 0 has no memory that could grow");
   memory_of(resource).modify(held.shared(), size, options);
   return buffer;

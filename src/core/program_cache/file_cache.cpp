@@ -37,7 +37,7 @@ constexpr const char* unfinished = ".part";  // of a file that is being written
 constexpr std::chrono::hours abandoned{1};
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
-  throw Error(text("the program cache can't ", what, " '", path, "': ", std::strerror(errno)));
+  throw SystemError(text("the program cache can't ", what, " '", path, "'"), errno);
 }
 
 std::string to_file(std::string_view key, std::string_view value) {

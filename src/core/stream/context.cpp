@@ -66,9 +66,9 @@ void Context::close() {
   const auto closing = Access::try_keep(*this);
   if (!closing) return;
   if (core::current_context() == &closing->context) {
-    throw InvalidArgument(text("closing ", *this,
-                               ": it is current on this thread; make another one current before, for example with "
-                               "Device::set_current()"));
+    throw WrongState(text("closing ", *this,
+                          ": it is current on this thread; make another one current before, for example with "
+                          "Device::set_current()"));
   }
   Access::close(*this);
 }

@@ -34,7 +34,7 @@ struct Named {
 };
 
 [[noreturn]] void refuse(const Named& unfit, std::string_view reason) {
-  throw InvalidArgument(text("time between events: the ", unfit.name, " event (", unfit.event, ") ", reason));
+  throw WrongState(text("time between events: the ", unfit.name, " event (", unfit.event, ") ", reason));
 }
 
 // What can be said without the driver. Of a foreign event nothing is known.

@@ -46,7 +46,7 @@ IPCEventDescriptor Event::ipc_descriptor() const {
   const Kept<EventResource> event = Access::keep(*this);
   if (event->imported_by) return *event->imported_by;
   if (!event->options.ipc_enabled) {
-    throw InvalidArgument(text(*this, " can't be shared with other processes: make one with {.ipc_enabled = true}"));
+    throw WrongState(text(*this, " can't be shared with other processes: make one with {.ipc_enabled = true}"));
   }
   ContextGuard guard(event->context);
   CUipcEventHandle handle{};

@@ -46,13 +46,13 @@ CUstream create(const core::ContextRecord& context, const StreamOptions& options
 
 void check_recordable(const EventResource& event, const core::ContextRecord& context, const Stream& stream) {
   if (event.ownership == Ownership::ours && &event.context != &context) [[unlikely]] {
-    throw InvalidArgument(text("recording an event on ", stream, ": the event belongs to another context, of device ",
-                               event.context.device, "; make one with record() of this stream"));
+    throw WrongState(text("recording an event on ", stream, ": the event belongs to another context, of device ",
+                          event.context.device, "; make one with record() of this stream"));
   }
   if (event.options.ipc_enabled && event.recorded) [[unlikely]] {
-    throw InvalidArgument(text("recording an event on ", stream,
-                               ": the event is shared between processes and was recorded when it was made; make "
-                               "another with record({.ipc_enabled = true})"));
+    throw WrongState(text("recording an event on ", stream,
+                          ": the event is shared between processes and was recorded when it was made; make "
+                          "another with record({.ipc_enabled = true})"));
   }
 }
 

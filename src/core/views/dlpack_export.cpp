@@ -32,8 +32,7 @@ std::int64_t* pointer_to(std::span<const std::int64_t> numbers) {
 template <typename Tensor>
 std::unique_ptr<Tensor, DLPackDeleter> export_view(const StridedMemoryView& view) {
   if (!view.dtype()) {
-    throw InvalidArgument(
-        text("exporting ", view, " by DLPack: it has no data type; view(layout, dtype) gives it one"));
+    throw WrongState(text("exporting ", view, " by DLPack: it has no data type; view(layout, dtype) gives it one"));
   }
   auto exported = std::make_unique<Exported<Tensor>>(view);
   const StridedLayout& layout = exported->view.layout();
@@ -113,7 +112,7 @@ DLPackTensorVersioned to_dlpack_versioned(const StridedMemoryView& view, const D
 
 DLPackTensor to_dlpack(const StridedMemoryView& view, const DLPackExportOptions& options) {
   if (view.is_readonly()) {
-    throw InvalidArgument(
+    throw WrongState(
         text("exporting ", view, " by DLPack before 1.0: it is read-only, which only to_dlpack_versioned can say"));
   }
   if (view.dtype() && view.dtype()->bits % 8 != 0) {

@@ -34,22 +34,22 @@ MemoryKind kind_of(const Buffer& buffer) {
 
 void check_itemsize(const StridedLayout& layout, const std::optional<DataType>& dtype) {
   if (!dtype || dtype->itemsize() == layout.itemsize()) return;
-  throw InvalidArgument(text("a view of ", *dtype, ", which has ", dtype->itemsize(),
-                             " bytes, with a layout of itemsize ", layout.itemsize(), ": they must be equal"));
+  throw WrongType(text("a view of ", *dtype, ", which has ", dtype->itemsize(), " bytes, with a layout of itemsize ",
+                       layout.itemsize(), ": they must be equal"));
 }
 
 void check_copy(const StridedMemoryView& to, const StridedMemoryView& from) {
-  if (to.is_readonly()) throw InvalidArgument(text("copying to ", to, ": it is read-only"));
+  if (to.is_readonly()) throw WrongState(text("copying to ", to, ": it is read-only"));
   if (!std::equal(to.shape().begin(), to.shape().end(), from.shape().begin(), from.shape().end())) {
     throw InvalidArgument(text("copying shape (", join(from.shape()), ") to shape (", join(to.shape()),
                                "): they must be equal; broadcast_to and reshaped change a view's"));
   }
   if (to.layout().itemsize() != from.layout().itemsize()) {
-    throw InvalidArgument(text("copying elements of ", from.layout().itemsize(), " bytes to elements of ",
-                               to.layout().itemsize(), " bytes: they must be equal"));
+    throw WrongType(text("copying elements of ", from.layout().itemsize(), " bytes to elements of ",
+                         to.layout().itemsize(), " bytes: they must be equal"));
   }
   if (to.dtype() && from.dtype() && *to.dtype() != *from.dtype())
-    throw InvalidArgument(text("copying ", *from.dtype(), " to ", *to.dtype(), ": a copy converts nothing"));
+    throw WrongType(text("copying ", *from.dtype(), " to ", *to.dtype(), ": a copy converts nothing"));
   if (!to.layout().is_unique())
     throw InvalidArgument(text("copying to ", to, ": some of its elements share their memory"));
 }
@@ -182,18 +182,18 @@ DevicePointer StridedMemoryView::ptr() const { return memory_->pointer + origin_
 
 void StridedMemoryView::check_type(std::optional<DataType> type, bool is_const) const {
   if (is_readonly_ && !is_const)
-    throw InvalidArgument(text("access to ", *this, ": it is read-only, so ask for const elements"));
+    throw WrongState(text("access to ", *this, ": it is read-only, so ask for const elements"));
   if (type && dtype_ && *type != *dtype_)
-    throw InvalidArgument(text("access to ", *this, " as ", *type, ": view(layout, dtype) changes a view's type"));
+    throw WrongType(text("access to ", *this, " as ", *type, ": view(layout, dtype) changes a view's type"));
 }
 
 void StridedMemoryView::check_access(std::size_t size, std::size_t alignment, std::optional<DataType> type,
                                      bool is_const) const {
   if (!is_host_accessible())
-    throw InvalidArgument(text("access to ", *this, ": the host can't; copy it to a view of host memory"));
+    throw WrongState(text("access to ", *this, ": the host can't; copy it to a view of host memory"));
   check_type(type, is_const);
   if (static_cast<std::int64_t>(size) != layout_.itemsize())
-    throw InvalidArgument(text("access to ", *this, " as elements of ", size, " bytes"));
+    throw WrongType(text("access to ", *this, " as elements of ", size, " bytes"));
   if (this->size() > 0 && ptr() % alignment != 0)
     throw InvalidArgument(text("access to ", *this, ": it is not aligned to the element's ", alignment, " bytes"));
 }

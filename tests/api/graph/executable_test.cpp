@@ -107,9 +107,11 @@ TEST_F(GraphExecutableTest, CopiesAreOneGraphAndCloseClosesAll) {
   EXPECT_NE(copy, graph.instantiate());
   for (const auto& use : std::vector<std::function<void()>>{
            [&] { copy.launch(stream); }, [&] { copy.upload(stream); }, [&] { copy.update(graph); },
-           [&] { (void)copy.handle(); }, [&] { copy[graph.nodes()[0].as<KernelNode>().value()].disable(); }}) {
+           [&] { copy[graph.nodes()[0].as<KernelNode>().value()].disable(); }}) {
     EXPECT_THAT(error_of<InvalidArgument>(use), HasSubstr("closed"));
   }
+  EXPECT_EQ(copy.handle(), nullptr);
+  EXPECT_EQ(Graph().handle(), nullptr);
   EXPECT_THAT(error_of<InvalidArgument>([&] { Graph().launch(stream); }), HasSubstr("empty"));
 }
 

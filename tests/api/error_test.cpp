@@ -1,0 +1,120 @@
+// The kinds of errors, and that what is thrown can be caught as what the standard library has for it.
+#include <cuprum/driver.hpp>
+#include <new>
+#include <stdexcept>
+
+#include "api/failing_api.hpp"
+#include "api/fixture.hpp"
+
+namespace cuprum::tests {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+
+class ErrorTest : public ApiTest {
+ protected:
+  Stream stream = device.create_stream();
+};
+
+/// The text of what is thrown, caught as Base; fails the test when it can't be caught as a std::exception, or says
+/// something else as such.
+template <typename Base, typename Statement>
+std::string caught_as(Statement&& statement) {
+  std::string text;
+  try {
+    statement();
+    ADD_FAILURE() << "no exception";
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  EXPECT_EQ(error_of<Base>(statement), text);
+  return text;
+}
+
+TEST_F(ErrorTest, ADriverErrorIsAnErrorAndAStandardException) {
+  FailingApi driver;
+  const auto fail = [&] {
+    driver.fail_next("cuStreamSynchronize", CUDA_ERROR_ILLEGAL_ADDRESS);
+    stream.sync();
+  };
+  EXPECT_THAT(caught_as<DriverError>(fail), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(caught_as<Error>(fail), HasSubstr("waiting for stream"));
+  EXPECT_THAT(caught_as<std::runtime_error>(fail), HasSubstr("cuStreamSynchronize"));
+}
+
+TEST_F(ErrorTest, OutOfMemoryIsABadAlloc) {
+  FailingApi driver;
+  const auto fail = [&] {
+    driver.fail_next(device.properties().memory_pools_supported() ? "cuMemAllocFromPoolAsync" : "cuMemAlloc",
+                     CUDA_ERROR_OUT_OF_MEMORY);
+    device.allocate(64, stream);
+  };
+  EXPECT_THAT(caught_as<OutOfMemory>(fail), HasSubstr("allocating 64 bytes"));
+  EXPECT_THAT(caught_as<DriverError>(fail), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_THAT(caught_as<std::bad_alloc>(fail), HasSubstr("allocating 64 bytes"));
+  try {
+    fail();
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("allocating 64 bytes"));
+  }
+}
+
+TEST_F(ErrorTest, NotSupportedKeepsItsCode) {
+  FailingApi driver;
+  driver.fail_next("cuStreamGetId", CUDA_ERROR_NOT_SUPPORTED);
+  try {
+    (void)stream.id();
+    FAIL() << "no exception";
+  } catch (const NotSupported& error) {
+    EXPECT_EQ(error.code(), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
+  }
+  EXPECT_EQ(NotSupported("no such device").code(), std::nullopt);
+}
+
+TEST_F(ErrorTest, AWrongValueAWrongTypeAndAWrongStateAreToldApart) {
+  const Kernel scale = compile(scale_source, "scale");
+  Buffer data = device.allocate(64, stream);
+  const LaunchConfig config{.grid = 1, .block = 1};
+  const auto is = [](auto&& statement) -> std::string {
+    try {
+      statement();
+    } catch (const WrongType&) {
+      return "type";
+    } catch (const WrongState&) {
+      return "state";
+    } catch (const InvalidArgument&) {
+      return "value";
+    }
+    return "none";
+  };
+  EXPECT_EQ(is([&] { launch(stream, config, scale, data, 1.0, std::size_t{1}); }), "type");
+  EXPECT_EQ(is([&] { launch(stream, config, scale, data); }), "type");
+  EXPECT_EQ(is([&] { launch(stream, {.grid = 0, .block = 1}, scale, data, 1.0f, std::size_t{1}); }), "value");
+  EXPECT_EQ(is([&] { (void)data.slice(60, 8); }), "value");
+  EXPECT_EQ(is([&] { (void)data.as_span<int>(); }), "state");
+  EXPECT_EQ(is([&] { (void)(stream.record() - stream.record()); }), "state");
+  data.close();
+  EXPECT_EQ(is([&] { (void)data.size(); }), "state");
+  EXPECT_EQ(is([&] { Stream().sync(); }), "state");
+  EXPECT_THROW(Stream().sync(), std::invalid_argument);
+}
+
+TEST_F(ErrorTest, DamagedCodeIsRefusedByTheLinkerAsByEverybody) {
+  std::string bytes = Program("__device__ int f() { return 1; }", {.relocatable_device_code = true})
+                          .compile(Target::cubin, {.cache = nullptr})
+                          .to_bytes();
+  const std::size_t elf = bytes.find(
+      "\x7f"
+      "ELF");
+  ASSERT_NE(elf, std::string::npos);
+  constexpr std::size_t section_table = 40;  // where its address is in the header
+  bytes.replace(elf + section_table, 8, 8, '\x7f');
+  const ObjectCode damaged = ObjectCode::from_bytes(bytes);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { Linker({damaged}).link(Target::cubin); }), HasSubstr("damaged"));
+}
+
+}  // namespace
+}  // namespace cuprum::tests
