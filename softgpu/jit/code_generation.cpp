@@ -2,6 +2,9 @@
 
 #include <stdexcept>
 
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -13,6 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
 #include "softgpu/jit/pipeline.hpp"
+#include "softgpu/simt/code_length.hpp"
 
 namespace softgpu::jit {
 
@@ -115,11 +119,35 @@ void probe_stacks(llvm::Module& code) {
     if (!function.isDeclaration()) function.addFnAttr("probe-stack", "inline-asm");
 }
 
+namespace {
+
+// What llvm::TargetMachine::addPassesToEmitFile() does, with a choice of passes. Huge code is spared the search for
+// common subexpressions in all of its machine code: it looks at all uses of a constant for each block that uses it.
+bool add_passes(llvm::legacy::PassManager& passes, const llvm::Module& code, llvm::LLVMTargetMachine& target,
+                llvm::raw_pwrite_stream& out) {
+  auto* machine_code = new llvm::MachineModuleInfoWrapperPass(&target);  // the pass manager owns passes
+  llvm::TargetPassConfig* config = target.createPassConfig(passes);
+  config->setDisableVerify(true);  // as run() has verified it
+  if (simt::is_huge(code)) config->disablePass(&llvm::MachineCSEID);
+  passes.add(config);
+  passes.add(machine_code);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (target.addAsmPrinter(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
+                           machine_code->getMMI().getContext()))
+    return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
+}
+
+}  // namespace
+
 std::string generate(llvm::Module& code, llvm::TargetMachine& target) {
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager passes;
-  if (target.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if (!add_passes(passes, code, static_cast<llvm::LLVMTargetMachine&>(target), out))
     throw std::runtime_error("this CPU's code generator can't make object code");
   passes.run(code);
   return {object.data(), object.size()};

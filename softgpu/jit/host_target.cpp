@@ -97,11 +97,14 @@ namespace {
 // CodeGenPrepare starts over with the whole function after most of its changes, unless the function is huge, which it
 // takes to be 10,000 blocks: then it looks at what has changed.
 //
+// MachineCombiner starts over with all blocks behind one in which it has changed something, unless that has so many
+// instructions (500): then it looks at what has changed.
+//
 // X86DomainReassignment looks for logic on general registers that mask registers could do, from each register anew
 // through all that is connected with it.
 void limit_code_generator() {
   const char* const arguments[] = {"softgpu", "-dag-maps-huge-region=120", "-cgpp-huge-func=300",
-                                   "-disable-x86-domain-reassignment"};
+                                   "-machine-combiner-inc-threshold=150", "-disable-x86-domain-reassignment"};
   llvm::raw_null_ostream ignored;
   llvm::cl::ParseCommandLineOptions(std::size(arguments), arguments, "", &ignored);
 }

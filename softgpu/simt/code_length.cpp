@@ -9,11 +9,14 @@ using namespace llvm;
 namespace {
 
 constexpr unsigned kLongCode = 3000;
+constexpr unsigned kHugeCode = 20000;
 constexpr unsigned kManyLoops = 100;
 
 }  // namespace
 
 bool is_long(const Function& function) { return function.getInstructionCount() > kLongCode; }
+
+bool is_huge(const Module& module) { return module.getInstructionCount() > kHugeCode; }
 
 bool has_many_loops(const Function& function) {
   if (function.isDeclaration()) return false;

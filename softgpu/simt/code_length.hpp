@@ -11,6 +11,9 @@ namespace softgpu::simt {
 // In instructions of LLVM's IR.
 bool is_long(const llvm::Function&);
 
+// So long that it is spared what is only slow, too.
+bool is_huge(const llvm::Module&);
+
 // Those over the lanes of a gang count, too.
 bool has_many_loops(const llvm::Function&);
 bool has_many_loops(const llvm::Module&);

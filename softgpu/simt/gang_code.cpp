@@ -124,8 +124,9 @@ void split_coroutines(Module& module, TargetMachine& target) {
 void optimise_gangs(Module& module, TargetMachine& target) {
   PassRunner runner(target);
   ModulePassManager passes;
-  if (has_many_loops(module))
-    passes.addPass(createModuleToFunctionPassAdaptor(scalar_passes(/*many_loops=*/true)));
+  const bool many_loops = has_many_loops(module);
+  if (many_loops || is_huge(module))
+    passes.addPass(createModuleToFunctionPassAdaptor(scalar_passes(many_loops)));
   else
     passes = runner.builder().buildPerModuleDefaultPipeline(OptimizationLevel::O3);
   passes.addPass(GlobalDCEPass());

@@ -25,6 +25,23 @@ TEST_F(LongCode, IsOneBlock) {
             }));
 }
 
+// Long enough to be compiled with the fewest passes; a loop over the same statements is not.
+TEST_F(LongCode, IsHuge) {
+  constexpr unsigned n = 600;
+  const std::string begin = "cvt.rn.f32.u32 %f0, %t; mov.f32 %f3, %f0; mov.u32 %r0, 0;\n";
+  const std::string step =
+      "sin.approx.f32 %f1, %f0; ex2.approx.f32 %f2, %f1; div.rn.f32 %f0, %f3, %f2; cos.approx.f32 %f4, %f2;\n"
+      "add.f32 %f0, %f0, %f4; setp.gt.f32 %p0, %f1, 0f3f000000; @%p0 add.u32 %r0, %r0, 1;\n";
+  const std::string end = "mov.b32 %r2, %f0; xor.b32 %r0, %r0, %r2;" + store("%r0");
+  const auto unrolled = run_threads(begin + repeat(n, step) + end, 64);
+  const auto looped =
+      run_threads(begin + "mov.u32 %r1, 0;\nAGAIN:" + step + "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, " +
+                      std::to_string(n) + "; @%p1 bra AGAIN;\n" + end,
+                  64);
+  EXPECT_EQ(unrolled, looped);
+  EXPECT_NE(unrolled.front(), unrolled.back());
+}
+
 // Lanes part and meet again some hundred times, and carry values of both sides on.
 TEST_F(LongCode, Diverges) {
   constexpr unsigned n = 300;
