@@ -41,9 +41,11 @@ class CUPRUM_API Error {
   Error& operator=(const Error&) = default;
   virtual ~Error();
 
+  /// What went wrong, with which objects, and what can be done.
   virtual const char* what() const noexcept;
 
  protected:
+  /// `message` is what() in full.
   explicit Error(std::string message);
 
  private:
@@ -54,6 +56,7 @@ class CUPRUM_API Error {
 /// driver's own name and description of the code, and the reason, where the driver gives one.
 class CUPRUM_API DriverError : public Error {
  public:
+  /// What is known of the failure.
   struct Details {
     int code;                 ///< a CUresult of <cuda.h>
     std::string name;         ///< its name, e.g. "CUDA_ERROR_INVALID_VALUE"
@@ -67,11 +70,17 @@ class CUPRUM_API DriverError : public Error {
   DriverError& operator=(const DriverError&) = default;
   ~DriverError() override;
 
+  /// A CUresult of <cuda.h>: what a program can decide by.
   int code() const noexcept { return details_->code; }
+  /// The code's name: "CUDA_ERROR_INVALID_VALUE"; its number where the driver has no name for it.
   const std::string& name() const noexcept { return details_->name; }
+  /// The driver's sentence about the code.
   const std::string& description() const noexcept { return details_->description; }
+  /// The entry point: "cuMemcpyAsync".
   const std::string& call() const noexcept { return details_->call; }
+  /// What the library was doing, with the objects named; may be empty.
   const std::string& doing() const noexcept { return details_->doing; }
+  /// What the driver's log says of this call; empty where it has none (before CUDA 12.9).
   const std::string& reason() const noexcept { return details_->reason; }
 
  protected:
@@ -86,6 +95,7 @@ class CUPRUM_API DriverError : public Error {
 /// help.
 class CUPRUM_API OutOfMemory : public DriverError, public std::bad_alloc {
  public:
+  /// Makes what() of the details.
   explicit OutOfMemory(Details details);
   OutOfMemory(const OutOfMemory&) = default;
   OutOfMemory& operator=(const OutOfMemory&) = default;
@@ -97,14 +107,17 @@ class CUPRUM_API OutOfMemory : public DriverError, public std::bad_alloc {
 /// A compiler refused the program. `what()` has all of it.
 class CUPRUM_API CompileError : public Error, public std::runtime_error {
  public:
+  /// What is known of the failure.
   struct Details {
-    std::string summary;
+    std::string summary;                    ///< the sentence that what() begins with
     std::string log = {};                   ///< what the compiler printed, with lines
     std::string source = {};                ///< the lines around the first error, numbered; may be empty
     std::vector<std::string> options = {};  ///< what the compiler was told
   };
 
+  /// Makes what() of the summary, the log and the source.
   explicit CompileError(Details details);
+  /// The same without source and options.
   CompileError(const std::string& summary, std::string log);
   CompileError(const CompileError&) = default;
   CompileError& operator=(const CompileError&) = default;
@@ -112,8 +125,11 @@ class CUPRUM_API CompileError : public Error, public std::runtime_error {
 
   const char* what() const noexcept override;
 
+  /// What the compiler printed, with lines; may be empty.
   const std::string& log() const noexcept { return details_->log; }
+  /// The lines around the first error, numbered; empty when they are not known.
   const std::string& source() const noexcept { return details_->source; }
+  /// What the compiler was told; empty when it was told nothing, or is the driver's.
   const std::vector<std::string>& options() const noexcept { return details_->options; }
 
  private:
@@ -123,6 +139,7 @@ class CUPRUM_API CompileError : public Error, public std::runtime_error {
 /// A linker refused its inputs; `log()` is what it printed.
 class CUPRUM_API LinkError : public Error, public std::runtime_error {
  public:
+  /// Makes what() of both.
   LinkError(const std::string& summary, std::string log);
   LinkError(const LinkError&) = default;
   LinkError& operator=(const LinkError&) = default;
@@ -130,6 +147,7 @@ class CUPRUM_API LinkError : public Error, public std::runtime_error {
 
   const char* what() const noexcept override;
 
+  /// What the linker printed; may be empty.
   const std::string& log() const noexcept { return *log_; }
 
  private:
@@ -139,6 +157,7 @@ class CUPRUM_API LinkError : public Error, public std::runtime_error {
 /// A call of NVRTC, nvJitLink, libNVVM or NVML failed.
 class CUPRUM_API LibraryError : public Error, public std::runtime_error {
  public:
+  /// What is known of the failure.
   struct Details {
     std::string library;      ///< "NVRTC"
     std::string path;         ///< its file
@@ -147,6 +166,7 @@ class CUPRUM_API LibraryError : public Error, public std::runtime_error {
     std::string description;  ///< the library's own words about it
   };
 
+  /// Makes what() of the details.
   explicit LibraryError(Details details);
   LibraryError(const LibraryError&) = default;
   LibraryError& operator=(const LibraryError&) = default;
@@ -154,10 +174,15 @@ class CUPRUM_API LibraryError : public Error, public std::runtime_error {
 
   const char* what() const noexcept override;
 
+  /// The library's name: "NVRTC".
   const std::string& library() const noexcept { return details_->library; }
+  /// The file that it was opened from.
   const std::string& path() const noexcept { return details_->path; }
+  /// The function: "nvrtcCompileProgram".
   const std::string& call() const noexcept { return details_->call; }
+  /// What the call returned: nvrtc::Result and its likes, as a number.
   int code() const noexcept { return details_->code; }
+  /// The library's own words about the code.
   const std::string& description() const noexcept { return details_->description; }
 
  private:
@@ -168,6 +193,7 @@ class CUPRUM_API LibraryError : public Error, public std::runtime_error {
 /// value out of range. Found before anything reached the driver.
 class CUPRUM_API InvalidArgument : public Error, public std::invalid_argument {
  public:
+  /// `message` is what() in full.
   explicit InvalidArgument(const std::string& message);
   InvalidArgument(const InvalidArgument&) = default;
   InvalidArgument& operator=(const InvalidArgument&) = default;
@@ -206,6 +232,7 @@ class CUPRUM_API SystemError : public Error, public std::runtime_error {
   ~SystemError() override;
 
   const char* what() const noexcept override;
+  /// The errno.
   int code() const noexcept { return code_; }
 
  private:
@@ -215,6 +242,7 @@ class CUPRUM_API SystemError : public Error, public std::runtime_error {
 /// This machine can't do it; the text says what would be needed: a driver version, a compute capability, a library.
 class CUPRUM_API NotSupported : public Error, public std::runtime_error {
  public:
+  /// `message` is what() in full; `code` is what a call returned that said so, if one was made.
   explicit NotSupported(const std::string& message, std::optional<int> code = std::nullopt);
   NotSupported(const NotSupported&) = default;
   NotSupported& operator=(const NotSupported&) = default;
