@@ -184,7 +184,9 @@ int FailingApi::fail_each_call_with(CUresult code, bool and_all_after, const std
                         });
     EXPECT_TRUE(thrown.any || may_be) << "nobody noticed that " << failed() << " (call number " << n
                                       << ") failed with code " << code << (and_all_after ? ", and all after it" : "");
-    if (thrown.any && !thrown.call.empty() && !and_all_after) EXPECT_EQ(thrown.call, failed());
+    if (thrown.any && !thrown.call.empty() && !and_all_after) {
+      EXPECT_EQ(thrown.call, failed());
+    }
     count += thrown.any;
   }
   ADD_FAILURE() << "the scenario never got by without a failing call";
