@@ -50,12 +50,13 @@ void compare(const Stream& stream, const Kernel& kernel, const Buffer& value, in
   check(api.cuStreamBeginCapture(stream.handle(), CU_STREAM_CAPTURE_MODE_RELAXED));
   launches();
   check(api.cuStreamEndCapture(stream.handle(), &graph));
-  check(api.cuGraphInstantiate(&exec, graph, 0));
+  const double instantiated = 1e6 * bench::seconds([&] { check(api.cuGraphInstantiate(&exec, graph, 0)); });
   const Times one_by_one = measure(stream, launches);
   const Times as_graph = measure(stream, [&] { check(api.cuGraphLaunch(exec, stream.handle())); });
-  std::printf("%5d kernels: calls %.2f, with waiting %.2f of launching them (%.1f and %.1f us)\n", count,
-              as_graph.call / one_by_one.call, as_graph.with_waiting / one_by_one.with_waiting, one_by_one.call,
-              one_by_one.with_waiting);
+  std::printf(
+      "%5d kernels: calls %.2f, with waiting %.2f of launching them (%.1f and %.1f us); instantiated in %.0f us\n",
+      count, as_graph.call / one_by_one.call, as_graph.with_waiting / one_by_one.with_waiting, one_by_one.call,
+      one_by_one.with_waiting, instantiated);
   check(api.cuGraphExecDestroy(exec));
   check(api.cuGraphDestroy(graph));
 }
@@ -70,7 +71,7 @@ int main() try {
   Buffer value = device.allocate(sizeof(int), stream);
   value.fill<int>(0, stream);
   stream.sync();
-  for (int count : {1, 10, 100, 1000}) compare(stream, kernel, value, count);
+  for (int count : {1, 10, 20, 100, 1000}) compare(stream, kernel, value, count);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -46,6 +46,10 @@ struct GridLaunch {
   std::shared_ptr<DeviceGraphs> graphs;        // that the grid is a part of; null: none that it could launch others in
   std::shared_ptr<const MemoryAccess> access;  // what code that asks is told; null: it may use all memory
   const void* queue = nullptr;                 // the stream, for threads that wait for one: see Pool::wait_until
+  // Grids of one block each, without suspend points, that run after this one, which is of that kind, too, and on the
+  // same thread. They have neither a queue nor a function of their own: on_done is called after the last, or the one
+  // that failed. Null: none.
+  std::shared_ptr<const std::vector<GridLaunch>> then;
   // Once it reads true, no block is started or resumed any more and the grid ends as `cancelled`.
   // Null: can't be cancelled.
   std::shared_ptr<const std::atomic<bool>> cancel;

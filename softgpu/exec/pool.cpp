@@ -101,7 +101,8 @@ Pool::~Pool() {
 unsigned Pool::workers() const { return impl_->worker_limit; }
 
 void Pool::submit(GridLaunch launch) {
-  const std::uint64_t id = impl_->next_grid_id.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t grids = launch.then ? 1 + launch.then->size() : 1;
+  const std::uint64_t id = impl_->next_grid_id.fetch_add(grids, std::memory_order_relaxed);
   impl_->scheduler.add(std::make_unique<GridRun>(std::move(launch), id));
 }
 

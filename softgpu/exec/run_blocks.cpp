@@ -42,6 +42,17 @@ void run_range(void* context) {
   }
 }
 
+struct OneBlock {
+  const GridLaunch& launch;
+  abi::Block& block;
+};
+
+// Inside run_guarded.
+void run_one_block(void* context) {
+  OneBlock& run = *static_cast<OneBlock*>(context);
+  run.launch.code.run_block(&run.block);
+}
+
 }  // namespace
 
 void Scheduler::run(Work& work, const Runner& runner) {
@@ -81,6 +92,7 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
     ended += range.count;
     if (outcome != Outcome::completed) return ended + drop_blocks(grid, outcome, describe_fault(running, outcome));
     if (ends_early(grid)) return ended + drop_blocks(grid, Outcome::cancelled);
+    if (grid.launch.then) return ended + run_following(grid, seat);
     if (!grid.has_fresh_blocks() || should_leave(grid, runner)) break;
 
     const Clock::time_point now = Clock::now();
@@ -89,6 +101,21 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
     range = grid.take(seats_.size());
   }
   return ended;
+}
+
+// Returns how many blocks of the first grid were dropped, which is none: it has run.
+std::uint64_t Scheduler::run_following(GridRun& grid, Seat& seat) {
+  std::uint64_t id = grid.id;
+  for (const GridLaunch& launch : *grid.launch.then) {
+    abi::Block& block = seat.cluster->prepare_block(launch, ++id, seat.number);
+    Running running{.launch = &launch, .block = &block, .local = &seat.cluster->local()};
+    block.index = {0, 0, 0};
+    OneBlock run{launch, block};
+    const Outcome outcome = run_guarded(running, run_one_block, &run);
+    if (outcome != Outcome::completed) return drop_blocks(grid, outcome, describe_fault(running, outcome));
+    if (ends_early(grid)) return drop_blocks(grid, Outcome::cancelled);
+  }
+  return 0;
 }
 
 std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runner) {

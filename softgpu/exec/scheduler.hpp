@@ -95,6 +95,7 @@ class Scheduler {
 
   void run(Work&, const Runner&);
   std::uint64_t run_plain_blocks(GridRun&, BlockRange, Seat&, const Runner&);
+  std::uint64_t run_following(GridRun&, Seat&);
   std::uint64_t run_gangs(GridRun&, Work&, const Runner&);
   bool should_leave(const GridRun&, const Runner&) const;
   void set_aside(GridRun&, std::unique_ptr<ClusterRun>, bool progress);

@@ -46,6 +46,29 @@ TEST_F(Failing, DISABLED_Trap) {
   EXPECT_TRUE(result == CUDA_ERROR_LAUNCH_FAILED || result == CUDA_ERROR_ILLEGAL_INSTRUCTION) << name_of(result);
 }
 
+// What comes before in the graph has run, what comes after has not, and the next launch is told.
+TEST_F(Failing, DISABLED_TrapInARowOfKernels) {
+  CUstream stream = nullptr;
+  ASSERT_SUCCESS(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+  int* value = nullptr;
+  ASSERT_SUCCESS(CU(cuMemHostAlloc)(reinterpret_cast<void**>(&value), sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP));
+  *value = 0;
+  const auto address = reinterpret_cast<CUdeviceptr>(value);
+  ASSERT_SUCCESS(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (int i = 0; i < 3; ++i) ASSERT_SUCCESS(launch(function("add_value"), 1, 1, stream, address, 1, 1));
+  ASSERT_SUCCESS(launch(function("trap_now"), 1, 1, stream));
+  for (int i = 0; i < 3; ++i) ASSERT_SUCCESS(launch(function("add_value"), 1, 1, stream, address, 1, 100));
+  CUgraph graph = nullptr;
+  ASSERT_SUCCESS(CU(cuStreamEndCapture)(stream, &graph));
+  CUgraphExec exec = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+  ASSERT_SUCCESS(CU(cuGraphLaunch)(exec, stream));
+  const CUresult result = CU(cuStreamSynchronize)(stream);
+  EXPECT_TRUE(result == CUDA_ERROR_LAUNCH_FAILED || result == CUDA_ERROR_ILLEGAL_INSTRUCTION) << name_of(result);
+  EXPECT_EQ(*value, 3);
+  EXPECT_EQ(CU(cuGraphLaunch)(exec, stream), result);
+}
+
 TEST_F(Failing, DISABLED_ResetMakesTheDeviceUsableAgain) {
   ASSERT_SUCCESS(launch(function("store_to"), 1, 1, nullptr, CUdeviceptr{0x10}));
   EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuCtxSynchronize)());
@@ -87,6 +110,8 @@ TEST_F(Failing, DISABLED_Fork) {
 TEST(Sticky, IllegalAddressStaysWithTheContext) { EXPECT_EQ(run_in_child("Failing.DISABLED_IllegalAddress"), 0); }
 
 TEST(Sticky, TrapFailsTheLaunch) { EXPECT_EQ(run_in_child("Failing.DISABLED_Trap"), 0); }
+
+TEST(Sticky, TrapEndsARowOfKernels) { EXPECT_EQ(run_in_child("Failing.DISABLED_TrapInARowOfKernels"), 0); }
 
 TEST(Sticky, ResetOfThePrimaryContextClearsIt) {
   if (!is_softgpu()) GTEST_SKIP() << "a GPU needs a new process after a fault";

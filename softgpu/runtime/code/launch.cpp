@@ -1,5 +1,6 @@
 #include "softgpu/runtime/code/launch.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ namespace {
 
 class KernelOp final : public Op {
  public:
-  KernelOp(std::shared_ptr<Context> context, std::shared_ptr<Module> module, exec::GridLaunch grid)
-      : context_(std::move(context)), module_(std::move(module)), grid_(std::move(grid)) {}
+  // `code`: what keeps the kernel's code loaded.
+  KernelOp(std::shared_ptr<Context> context, std::shared_ptr<const void> code, exec::GridLaunch grid)
+      : context_(std::move(context)), code_(std::move(code)), grid_(std::move(grid)) {}
 
  protected:
   void run() override {
@@ -45,13 +47,13 @@ class KernelOp final : public Op {
  private:
   void complete(exec::Outcome outcome, std::string_view reason = {}) {
     context_->record_outcome(outcome, reason);
-    module_.reset();
+    code_.reset();
     context_.reset();
     finish();
   }
 
   std::shared_ptr<Context> context_;
-  std::shared_ptr<Module> module_;
+  std::shared_ptr<const void> code_;
   exec::GridLaunch grid_;
 };
 
@@ -174,29 +176,48 @@ CheckedLaunch check(const Function& function, const LaunchRequest& request, cons
   return launch;
 }
 
+exec::GridLaunch make_grid(Function& function, Module& module, const LaunchRequest& request, const Blocks& blocks,
+                           std::vector<std::byte> arguments, const void* queue) {
+  auto access = access_to_check(module.services().memory, module.context().shared_from_this(), arguments);
+  return exec::GridLaunch{.code = access != nullptr ? function.checking_code(module.image(), request.block)
+                                                    : function.code(module.image(), request.block),
+                          .grid = blocks.grid,
+                          .block = request.block,
+                          .cluster = blocks.cluster.size,
+                          .explicit_cluster = blocks.cluster.is_explicit,
+                          .params = std::move(arguments),
+                          .static_shared_bytes = function.facts().static_shared_bytes,
+                          .dynamic_shared_bytes = request.dynamic_shared_bytes,
+                          .shared_alignment = function.facts().shared_alignment,
+                          .kernel_name = function.facts().name,
+                          .priority = request.priority,
+                          .cooperative = request.cooperative,
+                          .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
+                          .heap = function.facts().uses_heap ? &module.context().kernel_heap() : nullptr,
+                          .access = std::move(access),
+                          .queue = queue};
+}
+
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               const Blocks& blocks, std::vector<std::byte> arguments, const void* queue,
               std::shared_ptr<exec::DeviceGraphs> graphs = nullptr) {
-  auto access = access_to_check(module->services().memory, module->context().shared_from_this(), arguments);
-  exec::GridLaunch grid{.code = access != nullptr ? function.checking_code(module->image(), request.block)
-                                                  : function.code(module->image(), request.block),
-                        .grid = blocks.grid,
-                        .block = request.block,
-                        .cluster = blocks.cluster.size,
-                        .explicit_cluster = blocks.cluster.is_explicit,
-                        .params = std::move(arguments),
-                        .static_shared_bytes = function.facts().static_shared_bytes,
-                        .dynamic_shared_bytes = request.dynamic_shared_bytes,
-                        .shared_alignment = function.facts().shared_alignment,
-                        .kernel_name = function.facts().name,
-                        .priority = request.priority,
-                        .cooperative = request.cooperative,
-                        .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
-                        .heap = function.facts().uses_heap ? &module->context().kernel_heap() : nullptr,
-                        .graphs = std::move(graphs),
-                        .access = std::move(access),
-                        .queue = queue};
+  exec::GridLaunch grid = make_grid(function, *module, request, blocks, std::move(arguments), queue);
+  grid.graphs = std::move(graphs);
   return OpRef(new KernelOp(module->context().shared_from_this(), module, std::move(grid)));
+}
+
+// The same grid again; it is none of many threads that work together.
+exec::GridLaunch copy_of(const exec::GridLaunch& grid) {
+  return {.code = grid.code,
+          .grid = grid.grid,
+          .block = grid.block,
+          .cluster = grid.cluster,
+          .params = grid.params,
+          .static_shared_bytes = grid.static_shared_bytes,
+          .dynamic_shared_bytes = grid.dynamic_shared_bytes,
+          .shared_alignment = grid.shared_alignment,
+          .kernel_name = grid.kernel_name,
+          .heap = grid.heap};
 }
 
 }  // namespace
@@ -212,6 +233,33 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
               std::vector<std::byte> arguments, const void* queue, std::shared_ptr<exec::DeviceGraphs> graphs) {
   return make_op(function, module, request, blocks_for(function, *module, request), std::move(arguments), queue,
                  std::move(graphs));
+}
+
+// A chain gives up nothing by running on one thread: there is one block at a time.
+bool KernelChain::add(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+                      const std::vector<std::byte>& arguments) {
+  if (module->services().memory.devices.count() != 1) return false;  // who may access what is decided at each launch
+  const Blocks blocks = blocks_for(function, *module, request);
+  if (blocks_of(blocks.grid) != 1 || blocks.cluster.is_explicit || request.cooperative) return false;
+  if (!modules_.empty() && &modules_.front()->context() != &module->context()) return false;
+  exec::GridLaunch grid = make_grid(function, *module, request, blocks, arguments, nullptr);
+  if (grid.code.start_gang != nullptr) return false;
+  if (modules_.empty()) {
+    first_ = std::move(grid);
+  } else {
+    first_.code.stack_bytes = std::max(first_.code.stack_bytes, grid.code.stack_bytes);
+    rest_->push_back(std::move(grid));
+  }
+  if (modules_.empty() || modules_.back() != module) modules_.push_back(module);
+  return true;
+}
+
+OpRef KernelChain::make_op(const OpPlace& place) const {
+  exec::GridLaunch grid = copy_of(first_);
+  grid.priority = place.priority;
+  grid.queue = place.queue;
+  grid.then = rest_;
+  return OpRef(new KernelOp(modules_.front()->context().shared_from_this(), shared_from_this(), std::move(grid)));
 }
 
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "softgpu/abi/kernel.hpp"
+#include "softgpu/exec/grid.hpp"
 #include "softgpu/runtime/work/op.hpp"
-
-namespace softgpu::exec {
-class DeviceGraphs;
-}
 
 namespace softgpu::runtime {
 
@@ -44,6 +41,22 @@ struct PreparedLaunch {
 };
 // `context`: the only one that the kernel may be of; null: any.
 PreparedLaunch prepare(Function& function, const LaunchRequest& request, const Context* context);
+// Kernels of graphs that run one after the other on one thread, without coming back in between: small ones, for which
+// that would take longer than they do. Compiled once, launched often.
+class KernelChain : public std::enable_shared_from_this<KernelChain> {
+ public:
+  // Adds a kernel behind those that are there. False: it can't be part of a chain.
+  bool add(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
+           const std::vector<std::byte>& arguments);
+  // The Op that runs all of them once. There must be some.
+  OpRef make_op(const OpPlace& place) const;
+
+ private:
+  exec::GridLaunch first_;
+  std::shared_ptr<std::vector<exec::GridLaunch>> rest_ = std::make_shared<std::vector<exec::GridLaunch>>();
+  std::vector<std::shared_ptr<Module>> modules_;  // of the kernels
+};
+
 // The Op that runs the kernel once. `graphs`: what it is a part of, if it launches graphs.
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
               std::vector<std::byte> arguments, const void* queue, std::shared_ptr<exec::DeviceGraphs> graphs);

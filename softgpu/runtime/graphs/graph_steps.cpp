@@ -15,6 +15,9 @@ namespace {
 
 OpRef make_point() { return OpRef(new MarkerOp); }
 
+// A chain is not interrupted by other work, so it must not last.
+constexpr std::size_t kLongestChain = 64;
+
 // The end of a launch, which has its place in the stream already: also when there is no memory for what comes before.
 class SubmitAtEnd {
  public:
@@ -46,10 +49,37 @@ void require_context(const NodeWork& work) {
 }  // namespace
 
 GraphSteps::GraphSteps(const Graph& graph) {
-  ends_ = add_nodes(graph, {});
+  find_units(add_nodes(graph, {}));
   roots_ = static_cast<std::size_t>(
-      std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.after.empty(); }));
+      std::count_if(units_.begin(), units_.end(), [](const Unit& unit) { return unit.after.empty(); }));
   find_last_uses();
+}
+
+void GraphSteps::find_units(const std::vector<std::uint32_t>& ends) {
+  std::vector<std::uint32_t> dependents(steps_.size()), unit_of(steps_.size());
+  for (const Step& step : steps_)
+    for (const std::uint32_t before : step.after) ++dependents[before];
+  for (std::uint32_t i = 0; i < steps_.size(); ++i) unit_of[i] = add_to_unit(i, unit_of, dependents);
+  for (const std::uint32_t end : ends) ends_.push_back(unit_of[end]);
+}
+
+// Returns the unit: a new one, unless the step continues a chain.
+std::uint32_t GraphSteps::add_to_unit(std::uint32_t i, const std::vector<std::uint32_t>& unit_of,
+                                      const std::vector<std::uint32_t>& dependents) {
+  const Step& step = steps_[i];
+  if (step.after.size() == 1 && step.node->type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+    const std::uint32_t before = step.after.front();
+    Unit& unit = units_[unit_of[before]];
+    const bool continues = dependents[before] == 1 && steps_[before].node->type() == CU_GRAPH_NODE_TYPE_KERNEL;
+    if (continues && unit.steps.size() < kLongestChain) {
+      unit.steps.push_back(i);
+      return unit_of[before];
+    }
+  }
+  Unit unit{.steps = {i}, .after = {}, .last_of = {}, .compiled_from = {}, .compiled = nullptr};
+  for (const std::uint32_t before : step.after) unit.after.push_back(unit_of[before]);
+  units_.push_back(std::move(unit));
+  return static_cast<std::uint32_t>(units_.size() - 1);
 }
 
 std::uint32_t GraphSteps::add_step(GraphNode& node, std::vector<std::uint32_t> after) {
@@ -83,12 +113,12 @@ std::vector<std::uint32_t> GraphSteps::add_nodes(const Graph& graph, const std::
 }
 
 void GraphSteps::find_last_uses() {
-  std::vector<bool> used(steps_.size());
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
-    for (const std::uint32_t before : step->after)
+  std::vector<bool> used(units_.size());
+  for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit)
+    for (const std::uint32_t before : unit->after)
       if (!used[before]) {
         used[before] = true;
-        step->last_of.push_back(before);
+        unit->last_of.push_back(before);
       }
 }
 
@@ -115,32 +145,91 @@ std::shared_ptr<const LaunchedBodies> GraphSteps::launched_bodies(const Step& st
   return bodies;
 }
 
-// `make(i)` makes the Op of a step; `place(first, last)` submits the first one and sees to it that others come after
-// the last.
+// `make(unit)` makes the Ops of a unit; `place(first, last)` submits the first one and sees to it that others come
+// after the last.
 template <typename Make, typename Place>
 void GraphSteps::start(const OpRef& begin, const OpRef& end, Make&& make, Place&& place) const {
-  std::vector<OpRef> ops(steps_.size());
-  const auto made = [&](std::uint32_t i) -> const OpRef& {
-    if (!ops[i]) ops[i] = make(i);
+  std::vector<UnitOps> ops(units_.size());
+  const auto made = [&](std::uint32_t i) -> const UnitOps& {
+    if (!ops[i].first) ops[i] = make(units_[i]);
     return ops[i];
   };
   // A graph with one root begins with it, one with a single end ends with that.
-  const OpRef first = begin ? begin : roots_ == 1 ? made(0) : make_point();
-  const OpRef last = end ? end : ends_.size() == 1 ? made(ends_.front()) : make_point();
+  const OpRef first = begin ? begin : roots_ == 1 ? made(0).first : make_point();
+  const OpRef last = end ? end : ends_.size() == 1 ? made(ends_.front()).last : make_point();
   place(*first, *last);
   if (&*first == &*last) return;
   const SubmitAtEnd submit_last(*last);
-  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    const OpRef op = made(i);
-    for (const std::uint32_t before : step.after) op->put_after(*ops[before]);
-    for (const std::uint32_t before : step.last_of) ops[before] = {};
-    if (step.after.empty() && &*op != &*first) op->put_after(*first);
+  const auto submit = [&](const OpRef& op) {
     if (&*op != &*first && &*op != &*last) op->submit();
+  };
+  for (std::uint32_t i = 0; i < units_.size(); ++i) {
+    const Unit& unit = units_[i];
+    const UnitOps op = made(i);
+    for (const std::uint32_t before : unit.after) op.first->put_after(*ops[before].last);
+    for (const std::uint32_t before : unit.last_of) ops[before] = {};
+    if (unit.after.empty() && &*op.first != &*first) op.first->put_after(*first);
+    submit(op.first);
+    if (&*op.first != &*op.last) submit(op.last);
   }
-  if (steps_.empty()) last->put_after(*first);
+  if (units_.empty()) last->put_after(*first);
   if (end || ends_.size() != 1)
-    for (const std::uint32_t step : ends_) last->put_after(*ops[step]);
+    for (const std::uint32_t unit : ends_) last->put_after(*ops[unit].last);
+}
+
+// Ops for the steps of a unit, one behind the other, of which those in between are submitted.
+template <typename Make>
+GraphSteps::UnitOps GraphSteps::link(const Unit& unit, Make&& make) {
+  UnitOps ops;
+  for (std::size_t i = 0; i < unit.steps.size(); ++i) {
+    const OpRef op = make(unit.steps[i]);
+    if (i == 0) {
+      ops.first = op;
+    } else {
+      op->put_after(*ops.last);
+      if (i > 1) ops.last->submit();
+    }
+    ops.last = op;
+  }
+  return ops;
+}
+
+// Whether the kernels of a chain are still those that it was compiled from.
+bool GraphSteps::is_compiled_from_now(const Unit& unit) const {
+  if (unit.compiled_from.size() != unit.steps.size()) return false;
+  for (std::size_t i = 0; i < unit.steps.size(); ++i) {
+    const Step& step = steps_[unit.steps[i]];
+    if (!step.enabled || step.node->shared_work() != unit.compiled_from[i]) return false;
+  }
+  return true;
+}
+
+void GraphSteps::compile(const Unit& unit) const {
+  unit.compiled_from.clear();
+  unit.compiled = nullptr;
+  const auto chain = std::make_shared<KernelChain>();
+  bool is_chain = true;
+  for (const std::uint32_t i : unit.steps) {
+    const Step& step = steps_[i];
+    if (!step.enabled) return;
+    unit.compiled_from.push_back(step.node->shared_work());
+    const auto& work = std::get<KernelWork>(step.node->work());
+    is_chain = is_chain && chain->add(*work.function, work.module, work.request, work.arguments);
+  }
+  if (is_chain) unit.compiled = chain;
+}
+
+GraphSteps::UnitOps GraphSteps::make_unit(const OpSettings& settings, const Unit& unit) const {
+  const bool may_be_chain =
+      unit.steps.size() > 1 && settings.priority == Priority::of_stream && settings.graphs == nullptr;
+  if (may_be_chain) {
+    if (!is_compiled_from_now(unit)) compile(unit);
+    if (unit.compiled != nullptr) {
+      const OpRef op = unit.compiled->make_op(settings.place);
+      return {op, op};
+    }
+  }
+  return link(unit, [&](std::uint32_t i) { return make(settings, steps_[i]); });
 }
 
 OpRef GraphSteps::make(const OpSettings& settings, const Step& step) const {
@@ -154,7 +243,7 @@ void GraphSteps::launch(const OpSettings& settings, Stream& stream, OpRef& last_
                         const OpRef& end) const {
   require_contexts();
   start(
-      begin, end, [&](std::uint32_t i) { return make(settings, steps_[i]); },
+      begin, end, [&](const Unit& unit) { return make_unit(settings, unit); },
       [&](Op& first, Op& last) {
         stream.enqueue(first, last, last_launch ? &*last_launch : nullptr);
         last_launch = OpRef(&last);
@@ -168,7 +257,8 @@ void GraphSteps::start(const OpSettings& settings, const LaunchedBody& body, con
     if (body.bodies[i] != nullptr) return make_conditional_op(settings, body.work[i], body.bodies[i]);
     return make_op(*body.work[i], settings);
   };
-  body.steps->start(begin, {}, make, [&](Op& first, Op& last) {
+  const auto make_unit = [&](const Unit& unit) { return link(unit, make); };
+  body.steps->start(begin, {}, make_unit, [&](Op& first, Op& last) {
     end.put_after(last);
     end.submit();
     has_end = true;

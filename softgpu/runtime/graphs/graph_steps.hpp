@@ -14,6 +14,7 @@
 namespace softgpu::runtime {
 
 class GraphSteps;
+class KernelChain;
 struct LaunchedBody;
 class Stream;
 
@@ -30,7 +31,6 @@ class GraphSteps {
   struct Step {
     GraphNode* node = nullptr;
     std::vector<std::uint32_t> after;                 // earlier steps
-    std::vector<std::uint32_t> last_of;               // those of them that no later step comes after
     std::vector<std::shared_ptr<GraphSteps>> bodies;  // of a conditional node
     bool enabled = true;
   };
@@ -69,9 +69,33 @@ class GraphSteps {
   template <typename Make, typename Place>
   void start(const OpRef& begin, const OpRef& end, Make&& make, Place&& place) const;
 
+  // What a launch makes one Op of, if it can: a step, or kernels that form a chain. Each comes after the one before it
+  // and nothing else, and nothing else comes after that one.
+  struct Unit {
+    std::vector<std::uint32_t> steps;
+    std::vector<std::uint32_t> after;    // earlier units
+    std::vector<std::uint32_t> last_of;  // those of them that no later unit comes after
+    // What the chain was compiled from and to; null where the kernels can't run so. Guarded as the steps are.
+    mutable std::vector<std::shared_ptr<const NodeWork>> compiled_from;
+    mutable std::shared_ptr<const KernelChain> compiled;
+  };
+  // The Ops of a unit; others come after the last.
+  struct UnitOps {
+    OpRef first, last;
+  };
+  void find_units(const std::vector<std::uint32_t>& ends);
+  std::uint32_t add_to_unit(std::uint32_t step, const std::vector<std::uint32_t>& unit_of,
+                            const std::vector<std::uint32_t>& dependents);
+  bool is_compiled_from_now(const Unit& unit) const;
+  void compile(const Unit& unit) const;
+  UnitOps make_unit(const OpSettings& settings, const Unit& unit) const;
+  template <typename Make>
+  static UnitOps link(const Unit& unit, Make&& make);
+
   std::vector<Step> steps_;  // in order
+  std::vector<Unit> units_;  // in order
   std::size_t roots_ = 0;
-  std::vector<std::uint32_t> ends_;  // after which nothing comes
+  std::vector<std::uint32_t> ends_;  // units after which nothing comes
 };
 
 }  // namespace softgpu::runtime
