@@ -4,6 +4,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "api/gate.hpp"
 #include "api/latch.hpp"
 
 namespace cuprum::tests {
@@ -124,10 +125,12 @@ TEST_F(HostCallTest, IsDestroyedByTheNextOne) {
 TEST_F(HostCallTest, MayOwnWhatIsReleasedWithCuda) {
   std::optional<Buffer> buffer = device.allocate(1024, stream);
   std::optional<Event> event = stream.record();
+  Gate gate(stream);  // the call does not run yet
   stream.host_call([owned = *buffer, also = *event] {});
   buffer.reset();
   event.reset();
   EXPECT_EQ(live_objects().buffers, 1u);
+  gate.open();
   stream.sync();
   EXPECT_EQ(live_objects().buffers, 0u);
   EXPECT_EQ(live_objects().events, 0u);

@@ -88,20 +88,27 @@ std::vector<GraphResource*> adopt_bodies(GraphResource& graph, NodeRecord& node,
   return bodies;
 }
 
+CUgraphNode find_in_clone(CUgraphNode original, CUgraph copy) {
+  CUgraphNode found = nullptr;
+  const CUresult result = driver::try_call<&Api::cuGraphNodeFindInClone>(&found, original, copy);
+  if (result == CUDA_SUCCESS) return found;
+  if (result == CUDA_ERROR_INVALID_VALUE) return nullptr;
+  driver::detail::raise(result, driver::detail::index_of_cuGraphNodeFindInClone, "finding a node in a graph's clone");
+}
+
 // The driver has copied the references to user objects; which node each belongs to it does not know. What it can't find
 // is left without a record: its owners stay until the copy goes.
 void copy_records(GraphResource& copy, const GraphResource& original) {
   for (const auto& [node, record] : original.records) {
-    CUgraphNode found = nullptr;
-    if (driver::try_call<&Api::cuGraphNodeFindInClone>(&found, node, copy.handle) != CUDA_SUCCESS || !found) continue;
+    const CUgraphNode found = find_in_clone(node, copy.handle);
+    if (!found) continue;
     const std::shared_ptr<NodeRecord> copied = copy.record(found);
     copied->attachment = record->attachment;
     copied->known = record->known;
   }
   for (const GraphResource::Inner& inner : original.inner_graphs) {
-    CUgraphNode found = nullptr;
-    if (driver::try_call<&Api::cuGraphNodeFindInClone>(&found, inner.in_node, copy.handle) != CUDA_SUCCESS || !found)
-      continue;
+    const CUgraphNode found = find_in_clone(inner.in_node, copy.handle);
+    if (!found) continue;
     CUgraphNodeType type{};
     driver::call<&Api::cuGraphNodeGetType>(found, &type);
     if (type == CU_GRAPH_NODE_TYPE_GRAPH) copy_records(child_of(copy, found), *inner.graph);

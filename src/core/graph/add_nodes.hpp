@@ -16,6 +16,9 @@ std::shared_ptr<detail::NodeRecord> add_node(detail::GraphResource& graph, const
 /// Replaces what a node does.
 void set_node(detail::GraphResource& graph, detail::NodeRecord& node, NodeRequest& request);
 
+/// The node of a clone that `original` became; null when the clone does not have it.
+CUgraphNode find_in_clone(CUgraphNode original, CUgraph copy);
+
 /// Takes over what is known of the nodes of a graph for a copy that the driver made of it.
 void copy_records(detail::GraphResource& copy, const detail::GraphResource& original);
 

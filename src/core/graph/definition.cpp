@@ -99,10 +99,8 @@ GraphDefinition GraphDefinition::clone() const {
 
 std::optional<GraphNode> GraphDefinition::find_in_clone(const GraphNode& original) const {
   GraphResource& graph = GraphAccess::graph(*this);
-  CUgraphNode found = nullptr;
-  const CUresult result =
-      driver::try_call<&Api::cuGraphNodeFindInClone>(&found, GraphAccess::node(original).handle, graph.handle);
-  if (result != CUDA_SUCCESS || !found) return std::nullopt;
+  const CUgraphNode found = core::find_in_clone(GraphAccess::node(original).handle, graph.handle);
+  if (!found) return std::nullopt;
   return GraphAccess::make(graph_, graph.record(found));
 }
 

@@ -4,8 +4,15 @@
 
 namespace cuprum::core {
 
-// Where the driver does not answer, such as for the legacy stream while others are captured, the work that follows says
-// what is wrong.
+namespace {
+
+// Such as for the legacy stream while others are captured: the work that follows says what is wrong.
+bool is_about_captures(CUresult code) {
+  return code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+}  // namespace
+
 CUgraph captured_graph(const Queue& stream) {
   ContextGuard guard(stream.context);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -16,6 +23,9 @@ CUgraph captured_graph(const Queue& stream) {
   std::size_t count = 0;
   const CUresult result = driver::try_call<&driver::Api::cuStreamGetCaptureInfo>(stream.handle, &status, &id, &graph,
                                                                                  &nodes, &edges, &count);
+  if (result != CUDA_SUCCESS && !is_about_captures(result)) {
+    driver::detail::raise(result, driver::detail::index_of_cuStreamGetCaptureInfo, "asking what a stream captures");
+  }
   return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
 }
 
