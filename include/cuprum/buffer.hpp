@@ -30,6 +30,9 @@ class Stream;
 namespace detail {
 /// Keeps a buffer's memory, for what is given the buffer. Throws InvalidArgument when it is closed or empty.
 Kept<BufferResource> keep_memory(const Buffer& buffer);
+/// The same without keeping: for launches, where that would cost more than the rest. Memory that another thread closes
+/// between this and the launch is freed before the kernel.
+DevicePointer address_of(const Buffer& buffer);
 [[noreturn]] CUPRUM_API void refuse_buffer(const Buffer& buffer);
 
 template <typename T>
@@ -202,6 +205,7 @@ class CUPRUM_API Buffer {
   friend struct detail::Access;
   friend class ManagedBuffer;
   friend detail::Kept<detail::BufferResource> detail::keep_memory(const Buffer& buffer);
+  friend DevicePointer detail::address_of(const Buffer& buffer);
   explicit Buffer(detail::Shared<detail::BufferResource> shared) : shared_(std::move(shared)) {}
   void copy_from_host(const void* source, std::size_t bytes, const Stream& stream) const;
   void copy_to_host(void* destination, std::size_t bytes, const Stream& stream) const;
@@ -219,6 +223,13 @@ inline detail::Kept<detail::BufferResource> detail::keep_memory(const Buffer& bu
   if (!state || !state->try_keep()) [[unlikely]]
     refuse_buffer(buffer);
   return Kept<BufferResource>(state);
+}
+
+inline DevicePointer detail::address_of(const Buffer& buffer) {
+  const SharedState* state = buffer.shared_.get();
+  if (!state || state->is_closed()) [[unlikely]]
+    refuse_buffer(buffer);
+  return state->kept_handle();
 }
 
 template <typename T>

@@ -58,7 +58,7 @@ CUPRUM_API void launch(CUstream_st* stream, const LaunchConfig& config, const Ke
 template <typename Queue, typename... Values>
 void launch_values(const Queue& stream, const LaunchConfig& config, const Kernel& kernel, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
-  static constexpr ArgumentSize sizes[] = {argument_size<Values>..., 0};
+  static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
   launch(stream, config, kernel, {addresses, sizes, sizeof...(Values)});
 }
 

@@ -41,8 +41,8 @@ template <typename T>
 class ArgumentSlot<T*> {
  public:
   explicit ArgumentSlot(const PointerArgument<T>& argument) : pointer_(argument.pointer()) {
-    if (!argument.memory()) return;
-    memory_ = argument.memory();
+    memory_ = argument.keep();
+    if (!memory_) return;
     offset_ = reinterpret_cast<DevicePointer>(pointer_) - memory_.handle();
   }
   T* value() const { return memory_ ? reinterpret_cast<T*>(memory_.handle() + offset_) : pointer_; }

@@ -52,12 +52,19 @@ class CUPRUM_API ProgramCacheResource {
   /// Gives back what the cache holds open. Those of the library hold nothing open and stay usable.
   virtual void close();
 
+  /// What belongs to a value and is no part of it: the PTX and the names of the code, what the compiler printed. By
+  /// default it is a value of its own, under another key; the caches of the library keep it beside the value, where it
+  /// is not counted, and forget it when the value goes or is set again.
+  virtual std::optional<std::string> get_notes(std::string_view key);
+  /// Stores them, after the value that they belong to.
+  virtual void set_notes(std::string_view key, std::string_view notes);
+
   /// set() for each.
   void update(const std::unordered_map<std::string, std::string>& values);
 
-  /// Object code with the PTX and the names that belong to it, in the form that Program::compile stores: what one of
-  /// them put under a key of make_program_cache_key(), the other finds. None when there is nothing, or something else.
-  /// Of linked code the machine code alone is kept.
+  /// Object code in the form that Program::compile stores: the value is the code itself, as ObjectCode::code() has it,
+  /// and its PTX and names are in the notes. What one of them put under a key of make_program_cache_key(), the other
+  /// finds. None when there is nothing, or something that is no code. Of linked code the machine code alone is kept.
   std::optional<ObjectCode> get_code(std::string_view key);
   /// The other direction. Throws as set() does.
   void set_code(std::string_view key, const ObjectCode& code);
@@ -82,6 +89,8 @@ class CUPRUM_API InMemoryProgramCache : public ProgramCacheResource {
   bool erase(std::string_view key) override;
   std::size_t size() override;
   void clear() override;
+  std::optional<std::string> get_notes(std::string_view key) override;
+  void set_notes(std::string_view key, std::string_view notes) override;
 
  private:
   struct Values;
@@ -105,6 +114,8 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
   bool erase(std::string_view key) override;
   std::size_t size() override;
   void clear() override;
+  std::optional<std::string> get_notes(std::string_view key) override;
+  void set_notes(std::string_view key, std::string_view notes) override;
 
   /// The folder, which need not be there yet.
   const std::string& path() const;

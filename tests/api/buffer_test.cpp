@@ -102,9 +102,11 @@ TEST_F(BufferTest, AsSpanWaitsForMemoryThatIsStillInUse) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     gate.open();
   });
+  const DevicePointer address = first.handle();
   first.close();
   Buffer second = pinned.allocate(sizeof(int), stream);
   second.as_span<int>()[0] = 2;
+  if (second.handle() != address) GTEST_SKIP() << "the driver did not use the memory again, so this shows nothing";
   EXPECT_EQ(download<int>(target, stream).front(), 1);
 }
 

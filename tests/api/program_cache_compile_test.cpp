@@ -149,15 +149,51 @@ TEST_F(ProgramCacheCompileTest, KeepsNoFailures) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { is_hit({.arch = "nonsense"}); }), HasSubstr("arch is 'nonsense'"));
 }
 
+TEST_F(ProgramCacheCompileTest, ValuesAreTheCodeItself) {
+  for (const Target target : {Target::ptx, Target::cubin, Target::ltoir}) {
+    cache.clear();
+    const ObjectCode code = Program(source).compile(target, {.name_expressions = {"k<1>"}, .cache = &cache});
+    EXPECT_EQ(cache.size(), 1u);
+    const std::string key = cache.last_key;
+    EXPECT_EQ(cache.get(key), code.code());
+    const ObjectCode again = Program(source).compile(target, {.name_expressions = {"k<1>"}, .cache = &cache});
+    EXPECT_EQ(again.code(), code.code());
+    EXPECT_EQ(again.symbol_mapping(), code.symbol_mapping());
+    EXPECT_EQ(again.to_bytes(), code.to_bytes()) << "with the PTX";
+  }
+}
+
 TEST_F(ProgramCacheCompileTest, ReplacesWhatIsNoCompilation) {
   EXPECT_FALSE(is_hit(Program(source)));
-  const std::string entry = *cache.get(cache.last_key);
-  for (const std::string& bytes :
-       {std::string("nonsense"), entry.substr(0, entry.size() - 1), entry + "x", std::string(), entry.substr(0, 40)}) {
-    cache.set(cache.last_key, bytes);
+  const std::string key = cache.last_key;
+  const std::string value = *cache.get(key);
+  const std::string notes = *cache.get_notes(key);
+  for (const std::string& bytes : {std::string("nonsense"), std::string(), value.substr(0, 1)}) {
+    cache.set(key, bytes);
     Program(source).compile(Target::ptx, {.cache = &cache});
-    EXPECT_EQ(cache.get(cache.last_key), entry);
+    EXPECT_EQ(cache.get(key), value);
   }
+  // Notes that are not of this value say that one of the two is not what it was.
+  for (const std::string& bytes : {value.substr(0, value.size() - 1), value + "x", value}) {
+    cache.set(key, bytes);
+    cache.set_notes(key, bytes == value ? notes + "x" : notes);
+    Program(source).compile(Target::ptx, {.cache = &cache});
+    EXPECT_EQ(cache.get(key), value);
+    EXPECT_EQ(cache.get_notes(key), notes);
+  }
+}
+
+TEST_F(ProgramCacheCompileTest, TakesCodeThatSomebodyElseStored) {
+  EXPECT_FALSE(is_hit(Program(source)));
+  const std::string other(
+      Program("extern \"C\" __global__ void other() {}").compile(Target::ptx, {.cache = nullptr}).code());
+  cache.set(cache.last_key, other);
+  EXPECT_EQ(Program(source).compile(Target::ptx, {.cache = &cache}).code(), other);
+
+  // Without notes nobody knows the names of templates.
+  EXPECT_FALSE(is_hit(Program(source), Target::ptx, {"k<1>"}));
+  cache.set(cache.last_key, other);
+  EXPECT_NE(Program(source).compile(Target::ptx, {.name_expressions = {"k<1>"}, .cache = &cache}).code(), other);
 }
 
 TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {

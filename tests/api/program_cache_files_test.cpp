@@ -61,9 +61,10 @@ std::vector<std::string> told_when_compiling_with(ProgramCacheResource& cache) {
 
 class ProgramCacheFilesTest : public ApiTest {
  protected:
-  /// The only file of the cache.
+  /// The only value of the cache.
   fs::path entry() const {
-    const std::vector<fs::path> files = files_in(cache.path());
+    std::vector<fs::path> files = files_in(cache.path());
+    std::erase_if(files, [](const fs::path& file) { return file.extension() == ".notes"; });
     EXPECT_EQ(files.size(), 1u);
     return files.empty() ? fs::path() : files.front();
   }
@@ -193,7 +194,7 @@ TEST_F(ProgramCacheFilesTest, AWriteThatFailsHalfWayLeavesNothing) {
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1000, before.rlim_max};
+  const rlimit small{100, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   const std::string message = error_of<Error>([&] { cache.set("key", std::string(5000, 'x')); });
   const std::vector<std::string> told = told_when_compiling_with(cache);
@@ -262,11 +263,13 @@ TEST(ProgramCacheChild, DISABLED_WritesAndReads) {
   const std::string code(program.compile(Target::ptx, {.cache = nullptr}).code());
   EXPECT_EQ(program.compile(Target::ptx, {.cache = &cache}).code(), code);
   channel_to_parent().send(std::string("started"));
-  for (int round = 0; !fs::exists(path + ".enough"); ++round) {
+  int found = 0;
+  for (int round = 0; found == 0 || !fs::exists(path + ".enough"); ++round) {
     const int number = (round * 7 + getpid()) % 10;
     if (round % 3 == 0) cache.set(std::to_string(number), value_of(number));
     const std::optional<std::string> value = cache.get(std::to_string(number));
-    ASSERT_EQ(value.value_or(value_of(number)), value_of(number));
+    if (value) ASSERT_EQ(*value, value_of(number));  // others remove some
+    found += value.has_value();
     if (round % 100 == 0) {
       EXPECT_EQ(program.compile(Target::ptx, {.cache = &cache}).code(), code);
     }
@@ -286,10 +289,13 @@ TEST_F(ProgramCacheFilesTest, EightProcessesShareAFolder) {
   folder.write("cache.enough", "");
   for (const auto& child : children) EXPECT_TRUE(child->passed());
 
+  int left = 0;
   for (int number = 0; number < 10; ++number) {
     const std::optional<std::string> value = cache.get(std::to_string(number));
-    EXPECT_EQ(value.value_or(value_of(number)), value_of(number));
+    if (value) EXPECT_EQ(*value, value_of(number));
+    left += value.has_value();
   }
+  EXPECT_GT(left, 0);
   EXPECT_LE(cache.size_bytes(), 200'000u + 8 * 40'000u) << "each may add one while another counts";
 }
 

@@ -1,4 +1,5 @@
 // What every cache of programs does: in memory, in files, and one that a user writes.
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -145,18 +146,22 @@ TEST_P(LimitedProgramCacheTest, RefusesALimitOfNothing) {
 TEST_P(ProgramCacheTest, BearsSeveralThreads) {
   const auto cache = make({.max_size_bytes = 10'000});
   std::vector<std::thread> threads;
+  std::atomic<int> found = 0;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       for (int round = 0; round < 100; ++round) {
         const std::string key = std::to_string((thread + round) % 7);
         cache->set(key, std::string(500, key.front()));
-        EXPECT_EQ(cache->get(key).value_or(std::string(500, key.front())), std::string(500, key.front()));
+        const std::optional<std::string> value = cache->get(key);  // unless another thread has removed it
+        if (value) EXPECT_EQ(*value, std::string(500, key.front()));
+        found += value.has_value();
         if (round % 10 == 0) cache->erase(key);
         if (round % 50 == 0) cache->clear();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(found, 0);
   EXPECT_LE(cache->size(), 7u);
 }
 
@@ -182,11 +187,13 @@ TEST_P(ProgramCacheTest, SavesACompilation) {
   const auto compile = [&](std::ostream& log) {
     return program.compile(Target::cubin, {.name_expressions = {"add<int>"}, .log = &log, .cache = cache.get()});
   };
+  // Where a user's cache knows nothing of notes, they are a value of their own.
+  const std::size_t values = GetParam().name == std::string("users") ? 2 : 1;
   std::ostringstream first_log, second_log;
   const ObjectCode first = compile(first_log);
-  EXPECT_EQ(cache->size(), 1u);
+  EXPECT_EQ(cache->size(), values);
   const ObjectCode second = compile(second_log);
-  EXPECT_EQ(cache->size(), 1u);
+  EXPECT_EQ(cache->size(), values);
   EXPECT_NE(first, second);
   EXPECT_EQ(second.code(), first.code());
   EXPECT_EQ(second.symbol_mapping(), first.symbol_mapping());

@@ -39,20 +39,11 @@ constexpr void check_argument_type() {
                 "a kernel argument is copied byte by byte: pass a Buffer, a pointer, a number or a plain struct");
 }
 
-/// The address of a buffer's memory, which is kept until the launch is queued: close() in another thread then frees it
-/// behind the kernel, as far as their streams have an order.
-struct KeptAddress {
-  explicit KeptAddress(Kept<BufferResource> the_memory, std::int64_t offset = 0) noexcept
-      : memory(std::move(the_memory)), value(memory.handle() + static_cast<DevicePointer>(offset)) {}
-  Kept<BufferResource> memory;
-  DevicePointer value;
-};
-
 /// The value whose bytes are passed for an argument.
 template <typename T>
 decltype(auto) argument_value(const T& argument) {
   if constexpr (std::derived_from<T, Buffer>) {
-    return KeptAddress(keep_memory(argument));
+    return address_of(argument);
   } else if constexpr (View<T>) {
     return argument.ptr();
   } else if constexpr (std::is_null_pointer_v<T>) {
@@ -69,12 +60,6 @@ template <typename T>
 void* argument_address(const T& value) {
   return const_cast<void*>(static_cast<const volatile void*>(std::addressof(value)));
 }
-inline void* argument_address(const KeptAddress& address) { return argument_address(address.value); }
-
-template <typename T>
-inline constexpr std::size_t argument_size = sizeof(T);
-template <>
-inline constexpr std::size_t argument_size<KeptAddress> = sizeof(DevicePointer);
 
 /// Of an argument. Narrow: all those of a launch are read each time, and few cache lines are as good as none.
 using ArgumentSize = unsigned;
@@ -102,24 +87,27 @@ class PointerArgument {
     requires std::convertible_to<Element*, T*>
   PointerArgument(std::span<Element, Extent> elements) : pointer_(elements.data()) {}
 
-  PointerArgument(const Buffer& buffer)
-      : memory_(keep_memory(buffer)), pointer_(reinterpret_cast<T*>(memory_.handle())) {}
+  PointerArgument(const Buffer& buffer) : pointer_(reinterpret_cast<T*>(address_of(buffer))), buffer_(&buffer) {}
 
   /// Throws InvalidArgument when the elements are of another type than T, or read-only and T isn't const.
   template <View Elements>
   PointerArgument(const Elements& view)
-      : memory_(MemoryOf::view(view)), pointer_(static_cast<T*>(view.template device_address<T>())) {}
+      : pointer_(static_cast<T*>(view.template device_address<T>())), memory_(&MemoryOf::view(view)) {}
 
   template <typename Element, std::size_t Extent>
   PointerArgument(Element (&)[Extent]) = delete;  // an array is the host's memory
 
   T* pointer() const { return pointer_; }
-  /// Of the buffer that the pointer comes from, if it does.
-  const Kept<BufferResource>& memory() const { return memory_; }
+  /// Keeps the memory that the pointer comes from, if that is a buffer's.
+  Kept<BufferResource> keep() const {
+    if (buffer_) return keep_memory(*buffer_);
+    return memory_ ? *memory_ : Kept<BufferResource>();
+  }
 
  private:
-  Kept<BufferResource> memory_;
   T* pointer_ = nullptr;
+  const Buffer* buffer_ = nullptr;
+  const Kept<BufferResource>* memory_ = nullptr;  ///< of a view
 };
 
 /// What a launch takes for a parameter of a typed kernel. Numbers convert as in a call of a function.

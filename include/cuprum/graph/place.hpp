@@ -46,7 +46,7 @@ KeptBuffers kept_buffers(const Arguments&... arguments) {
 template <typename Use, typename... Values>
 decltype(auto) use_values(Use&& use, KeptBuffers buffers, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
-  static constexpr ArgumentSize sizes[] = {argument_size<Values>..., 0};
+  static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
   return use(ArgumentList{addresses, sizes, sizeof...(Values)}, std::move(buffers));
 }
 template <typename Use, typename... Arguments>

@@ -1,4 +1,5 @@
-// What a cache holds of one compilation: the code, the PTX that came with it, its names, and what the compiler printed.
+// What a cache holds of one compilation: as the value the code, and as notes the PTX that came with it, its names, and
+// what the compiler printed.
 #pragma once
 
 #include <optional>
@@ -14,9 +15,10 @@ struct Compiled {
   std::string log = {};
 };
 
-std::string to_bytes(const detail::Code& code, std::string_view log);
+std::string notes_of(const detail::Code& code, std::string_view log);
 
-/// None for bytes of another origin or format.
-std::optional<Compiled> from_bytes(std::string_view bytes);
+/// The code that a cache has. Values without notes are somebody else's: code is taken for what it is, and without
+/// names. None for what is no code, and for notes of another value or format.
+std::optional<Compiled> compiled_from(std::string value, const std::optional<std::string>& notes);
 
 }  // namespace cuprum::core

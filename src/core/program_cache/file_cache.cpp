@@ -33,7 +33,8 @@ struct Header {
 };
 constexpr std::array<char, 8> magic = {'C', 'u', 'c', 'a', 'c', 'h', 'e', '1'};
 constexpr const char* ending = ".code";
-constexpr const char* unfinished = ".part";  // of a file that is being written
+constexpr const char* ending_of_notes = ".notes";  // of the value of the same name
+constexpr const char* unfinished = ".part";        // of a file that is being written
 constexpr std::chrono::hours abandoned{1};
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
@@ -92,8 +93,41 @@ bool write_all(const FileDescriptor& file, std::string_view bytes) {
 struct Entry {
   fs::path path;
   fs::file_time_type used;
-  std::size_t bytes;
+  std::size_t bytes;  ///< of the value and its notes
 };
+
+fs::path notes_beside(fs::path path) { return path.replace_extension(ending_of_notes); }
+
+void remove_with_notes(const fs::path& path) {
+  std::error_code gone;
+  fs::remove(path, gone);
+  fs::remove(notes_beside(path), gone);
+}
+
+/// Notes whose value was removed while they were written.
+void remove_if_left_over(const fs::directory_entry& notes) {
+  fs::path value = notes.path();
+  std::error_code error;
+  if (fs::exists(value.replace_extension(ending), error)) return;
+  const auto written = notes.last_write_time(error);
+  if (!error && fs::file_time_type::clock::now() - written > abandoned) fs::remove(notes.path(), error);
+}
+
+/// The value in a file; none when there is no such file, or not a good one, which is removed.
+std::optional<std::string> read_value(const std::string& path, std::string_view key) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return std::nullopt;
+  std::optional<std::string> bytes = read_own_file(file);
+  if (!bytes) return std::nullopt;
+  const std::optional<std::size_t> offset = value_offset(*bytes, key);
+  if (!offset) {
+    unlink(path.c_str());
+    return std::nullopt;
+  }
+  futimens(file.get(), nullptr);  // used now
+  bytes->erase(0, *offset);
+  return bytes;
+}
 
 }  // namespace
 
@@ -125,17 +159,37 @@ struct FileStreamProgramCache::Folder {
     return name;
   }
 
+  /// Puts a file into the place of what was there; removes that when the new one is larger than all may be.
+  void write(const std::string& to, std::string_view file) {
+    if (file.size() > limit) {
+      unlink(to.c_str());
+      return;
+    }
+    const std::string written = write_unfinished(file);
+    make_room(file.size());
+    if (rename(written.c_str(), to.c_str()) != 0) {
+      const int reason = errno;
+      unlink(written.c_str());
+      errno = reason;
+      fail("write", to);
+    }
+  }
+
   /// Calls `each` for every entry, and removes what others left unfinished.
   template <typename Function>
   void for_each_entry(Function&& each) const {
     std::error_code error;
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
       const fs::path kind = at->path().extension();
+      if (kind == ending_of_notes) remove_if_left_over(*at);
       if (kind != ending && kind != unfinished) continue;
       std::error_code gone;  // other processes remove entries, too
       Entry entry{at->path(), at->last_write_time(gone), 0};
       if (!gone) entry.bytes = at->file_size(gone);
       if (gone) continue;
+      std::error_code without;
+      const std::uintmax_t notes = fs::file_size(notes_beside(entry.path), without);
+      if (!without) entry.bytes += notes;
       if (kind == ending) {
         each(entry);
       } else if (fs::file_time_type::clock::now() - entry.used > abandoned) {
@@ -163,8 +217,7 @@ struct FileStreamProgramCache::Folder {
       const std::size_t goal = limit - limit / 10;  // so that not every store has to look
       for (const Entry& entry : entries) {
         if (sum <= goal || sum <= added) break;
-        std::error_code gone;
-        fs::remove(entry.path, gone);
+        remove_with_notes(entry.path);
         sum -= entry.bytes;
       }
     }
@@ -196,39 +249,28 @@ FileStreamProgramCache::FileStreamProgramCache(std::string path, ProgramCacheOpt
 FileStreamProgramCache::~FileStreamProgramCache() = default;
 
 std::optional<std::string> FileStreamProgramCache::get(std::string_view key) {
-  const std::string path = folder_->path_of(key);
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file) return std::nullopt;
-  std::optional<std::string> bytes = read_own_file(file);
-  if (!bytes) return std::nullopt;
-  const std::optional<std::size_t> offset = value_offset(*bytes, key);
-  if (!offset) {
-    unlink(path.c_str());
-    return std::nullopt;
-  }
-  futimens(file.get(), nullptr);  // used now
-  bytes->erase(0, *offset);
-  return bytes;
+  return read_value(folder_->path_of(key), key);
 }
 
 void FileStreamProgramCache::set(std::string_view key, std::string_view value) {
-  const std::string file = to_file(key, value);
   const std::string path = folder_->path_of(key);
-  if (file.size() > folder_->limit) {
-    unlink(path.c_str());  // what was there is not the value any more
-    return;
-  }
-  const std::string written = folder_->write_unfinished(file);
-  folder_->make_room(file.size());
-  if (rename(written.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    unlink(written.c_str());
-    errno = reason;
-    fail("write", path);
-  }
+  unlink(notes_beside(path).c_str());  // first: they are not those of the new value
+  folder_->write(path, to_file(key, value));
 }
 
-bool FileStreamProgramCache::erase(std::string_view key) { return unlink(folder_->path_of(key).c_str()) == 0; }
+std::optional<std::string> FileStreamProgramCache::get_notes(std::string_view key) {
+  return read_value(notes_beside(folder_->path_of(key)), key);
+}
+
+void FileStreamProgramCache::set_notes(std::string_view key, std::string_view notes) {
+  folder_->write(notes_beside(folder_->path_of(key)), to_file(key, notes));
+}
+
+bool FileStreamProgramCache::erase(std::string_view key) {
+  const std::string path = folder_->path_of(key);
+  unlink(notes_beside(path).c_str());
+  return unlink(path.c_str()) == 0;
+}
 
 std::size_t FileStreamProgramCache::size() {
   std::size_t count = 0;
@@ -237,10 +279,7 @@ std::size_t FileStreamProgramCache::size() {
 }
 
 void FileStreamProgramCache::clear() {
-  folder_->for_each_entry([](const Entry& entry) {
-    std::error_code gone;
-    fs::remove(entry.path, gone);
-  });
+  folder_->for_each_entry([](const Entry& entry) { remove_with_notes(entry.path); });
   std::lock_guard lock(folder_->mutex);
   folder_->total.reset();
 }

@@ -10,11 +10,14 @@ struct InMemoryProgramCache::Values {
   struct Value {
     std::string key;
     std::string bytes;
+    std::optional<std::string> notes = {};
+
+    std::size_t size() const { return bytes.size() + (notes ? notes->size() : 0); }
   };
   using List = std::list<Value>;
 
   void remove(List::iterator value) {
-    total -= value->bytes.size();
+    total -= value->size();
     by_key.erase(value->key);
     by_use.erase(value);
   }
@@ -54,6 +57,23 @@ void InMemoryProgramCache::set(std::string_view key, std::string_view bytes) {
   values_->by_key.emplace(added.front().key, added.begin());
   values_->by_use.splice(values_->by_use.begin(), added);
   values_->total += bytes.size();
+  while (values_->total > values_->limit) values_->remove(std::prev(values_->by_use.end()));
+}
+
+std::optional<std::string> InMemoryProgramCache::get_notes(std::string_view key) {
+  std::lock_guard lock(values_->mutex);
+  const auto value = values_->find(key);
+  return value == values_->by_use.end() ? std::nullopt : value->notes;
+}
+
+void InMemoryProgramCache::set_notes(std::string_view key, std::string_view notes) {
+  std::lock_guard lock(values_->mutex);
+  const auto value = values_->find(key);
+  if (value == values_->by_use.end()) return;  // what they belong to is gone
+  if (value->notes) values_->total -= value->notes->size();
+  value->notes = notes;
+  values_->total += notes.size();
+  values_->by_use.splice(values_->by_use.begin(), values_->by_use, value);
   while (values_->total > values_->limit) values_->remove(std::prev(values_->by_use.end()));
 }
 

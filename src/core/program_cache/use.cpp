@@ -50,11 +50,14 @@ std::string key_of(const Compilation& asked) {
   }
 }
 
-std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& key, Target target) {
+std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& asked_key, const Compilation& asked) {
   try {
-    const std::optional<std::string> bytes = cache.get(key);
-    std::optional<Compiled> found = bytes ? from_bytes(*bytes) : std::nullopt;
-    if (found && found->code.type == target) return found;
+    std::optional<std::string> value = cache.get(asked_key);
+    if (!value) return std::nullopt;
+    const std::optional<std::string> notes = cache.get_notes(asked_key);
+    if (!notes && !asked.details.name_expressions.empty()) return std::nullopt;  // their names are not known
+    std::optional<Compiled> found = compiled_from(*std::move(value), notes);
+    if (found && found->code.type == asked.target) return found;
   } catch (...) {
     complain(reason());
   }
@@ -63,7 +66,8 @@ std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& 
 
 void store(ProgramCacheResource& cache, const std::string& key, const Compiled& compiled) {
   try {
-    cache.set(key, to_bytes(compiled.code, compiled.log));
+    cache.set(key, compiled.code.bytes);
+    cache.set_notes(key, notes_of(compiled.code, compiled.log));
   } catch (...) {
     complain(reason());
   }
@@ -76,7 +80,7 @@ Compiled cached_or(const std::function<Compiled()>& compile, const Compilation& 
   if (!cache) return compile();
   const std::string key = key_of(compilation);
   if (key.empty()) return compile();
-  if (std::optional<Compiled> found = look_up(*cache, key, compilation.target)) return *std::move(found);
+  if (std::optional<Compiled> found = look_up(*cache, key, compilation)) return *std::move(found);
   Compiled compiled = compile();
   // When a header changed meanwhile, nobody knows which of the two the compiler saw.
   if (key == key_of(compilation)) store(*cache, key, compiled);
