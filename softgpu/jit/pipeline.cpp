@@ -84,8 +84,11 @@ constexpr std::array kThreadPasses = {
          [](Compilation& c) { simt::optimise_thread(*c.thread, *c.target); }},
     Pass{"thread-functions", "recursive functions get the thread that they run for as a parameter",
          [](Compilation& c) { simt::add_thread_parameters(*c.thread); }},
-    Pass{"make-reducible", "a loop of the kernel has one entry",
-         [](Compilation& c) { simt::make_reducible(*c.thread, *c.target); }},
+    Pass{"make-reducible", "a loop has one entry",
+         [](Compilation& c) {
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) simt::make_reducible(function, *c.target);
+         }},
     Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
          [](Compilation& c) {
            for (llvm::Function& function : *c.code)

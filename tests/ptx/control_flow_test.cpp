@@ -228,6 +228,30 @@ TEST_F(ControlFlow, RecursesWhileThreadsWaitForEachOther) {
             }));
 }
 
+// Each thread waits for the next one, at the bottom of a recursion, in a loop that half of them enter in the middle.
+TEST_F(ControlFlow, WaitsInALoopWithTwoEntriesWhileItRecurses) {
+  const std::string function =
+      ".func (.param .b32 r) wait(.param .b32 n, .param .b32 place)\n{ .reg .b32 %r<6>; .reg .pred %p;\n"
+      "ld.param.b32 %r0, [n]; ld.param.b32 %r1, [place]; setp.eq.u32 %p, %r0, 0; @%p bra BOTTOM;\n"
+      "sub.u32 %r0, %r0, 1; { .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], %r0; st.param.b32 [b], "
+      "%r1; "
+      "call (c), wait, (a, b); ld.param.b32 %r4, [c]; }\nbra END;\n"
+      "BOTTOM: mov.u32 %r3, 0; and.b32 %r2, %r1, 4; setp.ne.u32 %p, %r2, 0; @%p bra MIDDLE;\n"
+      "AGAIN: add.u32 %r3, %r3, 1;\n"
+      "MIDDLE: ld.volatile.shared.u32 %r4, [%r1]; setp.eq.u32 %p, %r4, 0; @%p bra AGAIN;\n"
+      "shr.u32 %r3, %r3, 31; add.u32 %r4, %r4, %r3;\nEND: st.param.b32 [r], %r4; ret; }\n";
+  const auto result = run_threads(
+      ".shared .align 8 .b32 flags[64];\n"
+      "mov.u32 %r0, flags; shl.b32 %r1, %t, 2; add.u32 %r0, %r0, %r1; st.volatile.shared.u32 [%r0], 0; bar.sync 0;\n"
+      "mov.u32 %r2, 0; setp.eq.u32 %p0, %t, 63; @%p0 bra LAST; add.u32 %r3, %r0, 4;\n"
+      "{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], 2; st.param.b32 [b], %r3; call (c), wait, (a, "
+      "b); ld.param.b32 %r2, [c]; }\n"
+      "LAST: add.u32 %r2, %r2, 1; st.volatile.shared.u32 [%r0], %r2;" +
+          store("%r2"),
+      64, function);
+  EXPECT_EQ(result, each_thread(64, [](unsigned i) { return 64 - i; }));
+}
+
 TEST_F(ControlFlow, EndsThreadsInsideRecursion) {
   const std::string function =
       ".func down(.param .b32 n)\n{ .reg .b32 %r<2>; .reg .pred %p; ld.param.b32 %r0, [n]; setp.eq.u32 %p, %r0, 3; "
