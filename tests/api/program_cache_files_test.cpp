@@ -268,7 +268,9 @@ TEST(ProgramCacheChild, DISABLED_WritesAndReads) {
     const int number = (round * 7 + getpid()) % 10;
     if (round % 3 == 0) cache.set(std::to_string(number), value_of(number));
     const std::optional<std::string> value = cache.get(std::to_string(number));
-    if (value) ASSERT_EQ(*value, value_of(number));  // others remove some
+    if (value) {  // others remove some
+      ASSERT_EQ(*value, value_of(number));
+    }
     found += value.has_value();
     if (round % 100 == 0) {
       EXPECT_EQ(program.compile(Target::ptx, {.cache = &cache}).code(), code);
@@ -292,7 +294,9 @@ TEST_F(ProgramCacheFilesTest, EightProcessesShareAFolder) {
   int left = 0;
   for (int number = 0; number < 10; ++number) {
     const std::optional<std::string> value = cache.get(std::to_string(number));
-    if (value) EXPECT_EQ(*value, value_of(number));
+    if (value) {
+      EXPECT_EQ(*value, value_of(number));
+    }
     left += value.has_value();
   }
   EXPECT_GT(left, 0);

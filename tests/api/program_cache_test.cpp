@@ -153,7 +153,9 @@ TEST_P(ProgramCacheTest, BearsSeveralThreads) {
         const std::string key = std::to_string((thread + round) % 7);
         cache->set(key, std::string(500, key.front()));
         const std::optional<std::string> value = cache->get(key);  // unless another thread has removed it
-        if (value) EXPECT_EQ(*value, std::string(500, key.front()));
+        if (value) {
+          EXPECT_EQ(*value, std::string(500, key.front()));
+        }
         found += value.has_value();
         if (round % 10 == 0) cache->erase(key);
         if (round % 50 == 0) cache->clear();
