@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/driver_failure.hpp"
 #include "support/counted.hpp"
 #include "support/environment.hpp"
 #include "support/log.hpp"
@@ -91,10 +92,11 @@ TEST(NearNames, OnlyWhatIsCloseIsMeant) {
 }
 
 TEST(Errors, SayWhatWasDoneTheCallAndTheDriversWords) {
-  const DriverError error({1, "CUDA_ERROR_INVALID_VALUE", "invalid argument", "cuMemAlloc", "allocating 4 bytes"});
+  const driver::DriverFailure error(
+      {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument", "cuMemAlloc", "allocating 4 bytes"});
   EXPECT_STREQ(error.what(),
                "allocating 4 bytes: cuMemAlloc failed with CUDA_ERROR_INVALID_VALUE (1): invalid argument");
-  const DriverError bare({1, "CUDA_ERROR_INVALID_VALUE", "invalid argument", "cuMemAlloc", ""});
+  const driver::DriverFailure bare({1, "CUDA_ERROR_INVALID_VALUE", "invalid argument", "cuMemAlloc", ""});
   EXPECT_STREQ(bare.what(), "cuMemAlloc failed with CUDA_ERROR_INVALID_VALUE (1): invalid argument");
 }
 
