@@ -21,8 +21,9 @@ for need in "${needs[@]}"; do
   dpkg-query --status "$name" >/dev/null
 done
 
-# Nothing is configured in a root without a system; the other packages are those of the machine.
-PATH=$PATH:/usr/sbin:/sbin dpkg --root="$work/root" --force-not-root --force-depends --install "${packages[0]}"
+# Unpacked and not configured: what is left is to call ldconfig, which a root without a system does not have. The other packages
+# are those of the machine.
+PATH=$PATH:/usr/sbin:/sbin dpkg --root="$work/root" --force-not-root --force-depends --unpack "${packages[0]}"
 usr=$work/root/usr
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$usr" -name cuprum.pc)")
