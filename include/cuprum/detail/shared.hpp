@@ -109,13 +109,14 @@ class Shared {
     if (SharedState* state = get()) state->drop_handle();
   }
 
-  SharedState* get() const noexcept { return state_.load(std::memory_order_relaxed); }
+  /// What replace() put there is seen whole.
+  SharedState* get() const noexcept { return state_.load(std::memory_order_acquire); }
   explicit operator bool() const noexcept { return get() != nullptr; }
 
   /// Puts another state into the place of a permanent one.
   void replace(SharedState& state) noexcept {
     state.add_handle();
-    state_.store(&state, std::memory_order_relaxed);
+    state_.store(&state, std::memory_order_release);
   }
 
  private:
