@@ -56,21 +56,30 @@ std::vector<std::size_t> parse_list_of_bytes(const char* name, const std::string
   return sizes;
 }
 
-void set_compute_capability(const char* name, const std::string& text, unsigned& out) {
+struct Version {
+  std::uint64_t major, minor;
+};
+
+// As in "9.0".
+std::optional<Version> parse_version(std::string_view text) {
   const auto dot = text.find('.');
-  const auto major = parse_number(std::string_view(text).substr(0, dot));
-  const auto minor = dot == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(dot + 1));
-  if (!major || !minor || *major < 5 || *major > 12 || *minor > 9)
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto major = parse_number(text.substr(0, dot)), minor = parse_number(text.substr(dot + 1));
+  return major && minor ? std::optional(Version{*major, *minor}) : std::nullopt;
+}
+
+void set_compute_capability(const char* name, const std::string& text, unsigned& out) {
+  const auto version = parse_version(text);
+  if (!version || version->major < 5 || version->major > 12 || version->minor > 9)
     refuse(name, text, "a version such as 9.0, from 5.0 to 12.9");
-  out = static_cast<unsigned>(*major * 10 + *minor);
+  out = static_cast<unsigned>(version->major * 10 + version->minor);
 }
 
 void set_cuda_version(const char* name, const std::string& text, int& out) {
   constexpr int kOldest = 12000;
-  const auto dot = text.find('.');
-  const auto major = parse_number(std::string_view(text).substr(0, dot));
-  const auto minor = dot == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(dot + 1));
-  const auto version = major && minor && *major < 100 && *minor < 100 ? *major * 1000 + *minor * 10 : 0;
+  const auto parsed = parse_version(text);
+  const bool is_plausible = parsed && parsed->major < 100 && parsed->minor < 100;
+  const auto version = is_plausible ? parsed->major * 1000 + parsed->minor * 10 : 0;
   if (version < kOldest || version > CUDA_VERSION)
     refuse(name, text,
            "a release of CUDA from 12.0 to " + std::to_string(CUDA_VERSION / 1000) + "." +

@@ -1,17 +1,9 @@
 #include "core/stream/captures.hpp"
 
 #include "core/base/context.hpp"
+#include "driver/capture_failures.hpp"
 
 namespace cuprum::core {
-
-namespace {
-
-// Such as for the legacy stream while others are captured: the work that follows says what is wrong.
-bool is_about_captures(CUresult code) {
-  return code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-}
-
-}  // namespace
 
 CUgraph captured_graph(const Queue& stream) {
   ContextGuard guard(stream.context);
@@ -23,7 +15,9 @@ CUgraph captured_graph(const Queue& stream) {
   std::size_t count = 0;
   const CUresult result = driver::try_call<&driver::Api::cuStreamGetCaptureInfo>(stream.handle, &status, &id, &graph,
                                                                                  &nodes, &edges, &count);
-  if (result != CUDA_SUCCESS && !is_about_captures(result)) {
+  // An error of captures, such as for the legacy stream while others are captured: the work that follows says what is
+  // wrong.
+  if (result != CUDA_SUCCESS && !driver::is_capture_error(result)) {
     driver::detail::raise(result, driver::detail::index_of_cuStreamGetCaptureInfo, "asking what a stream captures");
   }
   return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
