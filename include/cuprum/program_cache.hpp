@@ -21,6 +21,13 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
+/// What is stored under a key, and what belongs to it and is no part of it: of code its PTX and its names, and what the
+/// compiler printed. The notes are empty where there are none.
+struct ProgramCacheEntry {
+  std::string value;
+  std::string notes = {};
+};
+
 /// A cache: bytes under keys, both of any length. Derive from it to keep them elsewhere; the functions that are pure
 /// here are all that is needed, and must bear calls from several threads.
 ///
@@ -52,12 +59,15 @@ class CUPRUM_API ProgramCacheResource {
   /// Gives back what the cache holds open. Those of the library hold nothing open and stay usable.
   virtual void close();
 
-  /// What belongs to a value and is no part of it: the PTX and the names of the code, what the compiler printed. By
-  /// default it is a value of its own, under another key; the caches of the library keep it beside the value, where it
-  /// is not counted, and forget it when the value goes or is set again.
-  virtual std::optional<std::string> get_notes(std::string_view key);
-  /// Stores them, after the value that they belong to.
-  virtual void set_notes(std::string_view key, std::string_view notes);
+  /// What was stored under the key last, by set_entry() or by set(), with its notes; none when there is nothing. These
+  /// two are what Program::compile calls.
+  ///
+  /// The caches of the library keep a value and its notes as one. Those that derive from this class and have only the
+  /// functions above keep notes as a value of their own, under another key, and may lose one of the two; so may whoever
+  /// reads between the two of them see notes of another value. Notes should tell which value is theirs.
+  virtual std::optional<ProgramCacheEntry> get_entry(std::string_view key);
+  /// Stores a value with its notes, in place of what was there. Throws as set() does.
+  virtual void set_entry(std::string_view key, const ProgramCacheEntry& entry);
 
   /// set() for each.
   void update(const std::unordered_map<std::string, std::string>& values);
@@ -89,8 +99,8 @@ class CUPRUM_API InMemoryProgramCache : public ProgramCacheResource {
   bool erase(std::string_view key) override;
   std::size_t size() override;
   void clear() override;
-  std::optional<std::string> get_notes(std::string_view key) override;
-  void set_notes(std::string_view key, std::string_view notes) override;
+  std::optional<ProgramCacheEntry> get_entry(std::string_view key) override;
+  void set_entry(std::string_view key, const ProgramCacheEntry& entry) override;
 
  private:
   struct Values;
@@ -114,8 +124,8 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
   bool erase(std::string_view key) override;
   std::size_t size() override;
   void clear() override;
-  std::optional<std::string> get_notes(std::string_view key) override;
-  void set_notes(std::string_view key, std::string_view notes) override;
+  std::optional<ProgramCacheEntry> get_entry(std::string_view key) override;
+  void set_entry(std::string_view key, const ProgramCacheEntry& entry) override;
 
   /// The folder, which need not be there yet.
   const std::string& path() const;

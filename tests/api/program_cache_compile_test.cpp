@@ -15,11 +15,11 @@ using ::testing::HasSubstr;
 /// Counts how it is used.
 class CountingCache : public InMemoryProgramCache {
  public:
-  std::optional<std::string> get(std::string_view key) override {
-    std::optional<std::string> value = InMemoryProgramCache::get(key);
+  std::optional<ProgramCacheEntry> get_entry(std::string_view key) override {
+    std::optional<ProgramCacheEntry> entry = InMemoryProgramCache::get_entry(key);
     last_key = key;
-    (value ? hits : misses) += 1;
-    return value;
+    (entry ? hits : misses) += 1;
+    return entry;
   }
   int hits = 0;
   int misses = 0;
@@ -29,8 +29,12 @@ class CountingCache : public InMemoryProgramCache {
 /// A cache that can do nothing. A message is told once per process, so each has its own.
 class BrokenCache : public InMemoryProgramCache {
  public:
-  std::optional<std::string> get(std::string_view) override { throw WrongState("no ladder for shelf " + number); }
-  void set(std::string_view, std::string_view) override { throw WrongState("no room on shelf " + number); }
+  std::optional<ProgramCacheEntry> get_entry(std::string_view) override {
+    throw WrongState("no ladder for shelf " + number);
+  }
+  void set_entry(std::string_view, const ProgramCacheEntry&) override {
+    throw WrongState("no room on shelf " + number);
+  }
 
  private:
   static inline int count = 0;
@@ -40,8 +44,8 @@ class BrokenCache : public InMemoryProgramCache {
 /// The same in the words of somebody who has no exceptions of the standard library.
 class RudeCache : public InMemoryProgramCache {
  public:
-  std::optional<std::string> get(std::string_view) override { throw 1; }
-  void set(std::string_view, std::string_view) override { throw 2; }
+  std::optional<ProgramCacheEntry> get_entry(std::string_view) override { throw 1; }
+  void set_entry(std::string_view, const ProgramCacheEntry&) override { throw 2; }
 };
 
 class ProgramCacheCompileTest : public ApiTest {
@@ -167,7 +171,7 @@ TEST_F(ProgramCacheCompileTest, ReplacesWhatIsNoCompilation) {
   EXPECT_FALSE(is_hit(Program(source)));
   const std::string key = cache.last_key;
   const std::string value = *cache.get(key);
-  const std::string notes = *cache.get_notes(key);
+  const std::string notes = cache.get_entry(key)->notes;
   for (const std::string& bytes : {std::string("nonsense"), std::string(), value.substr(0, 1)}) {
     cache.set(key, bytes);
     Program(source).compile(Target::ptx, {.cache = &cache});
@@ -175,11 +179,10 @@ TEST_F(ProgramCacheCompileTest, ReplacesWhatIsNoCompilation) {
   }
   // Notes that are not of this value say that one of the two is not what it was.
   for (const std::string& bytes : {value.substr(0, value.size() - 1), value + "x", value}) {
-    cache.set(key, bytes);
-    cache.set_notes(key, bytes == value ? notes + "x" : notes);
+    cache.set_entry(key, {bytes, bytes == value ? notes + "x" : notes});
     Program(source).compile(Target::ptx, {.cache = &cache});
     EXPECT_EQ(cache.get(key), value);
-    EXPECT_EQ(cache.get_notes(key), notes);
+    EXPECT_EQ(cache.get_entry(key)->notes, notes);
   }
 }
 
@@ -194,6 +197,16 @@ TEST_F(ProgramCacheCompileTest, TakesCodeThatSomebodyElseStored) {
   EXPECT_FALSE(is_hit(Program(source), Target::ptx, {"k<1>"}));
   cache.set(cache.last_key, other);
   EXPECT_NE(Program(source).compile(Target::ptx, {.name_expressions = {"k<1>"}, .cache = &cache}).code(), other);
+}
+
+TEST_F(ProgramCacheCompileTest, MachineCodeWithoutItsPtxIsCompiledAgain) {
+  const Program program("extern \"C\" __global__ void k(int* p) { *p = 7; }");
+  EXPECT_FALSE(is_hit(program, Target::cubin));
+  const std::string key = cache.last_key;
+  cache.set(key, *cache.get(key));  // as somebody else would store it
+  const ObjectCode code = program.compile(Target::cubin, {.cache = &cache});
+  EXPECT_NO_THROW(code.get_kernel("k").load()) << "a driver that takes PTX alone";
+  EXPECT_NE(cache.get_entry(key)->notes, "");
 }
 
 TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {

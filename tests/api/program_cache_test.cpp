@@ -112,6 +112,44 @@ TEST_P(ProgramCacheTest, Forgets) {
   cache->close();
 }
 
+TEST_P(ProgramCacheTest, KeepsNotesWithTheirValue) {
+  const auto cache = make();
+  EXPECT_FALSE(cache->get_entry("key"));
+  cache->set_entry("key", {"value", "its notes"});
+  ASSERT_TRUE(cache->get_entry("key"));
+  EXPECT_EQ(cache->get_entry("key")->value, "value");
+  EXPECT_EQ(cache->get_entry("key")->notes, "its notes");
+  EXPECT_THAT(cache->get("key"), Optional(std::string("value")));
+  cache->set_entry("key", {"another"});
+  EXPECT_EQ(cache->get_entry("key")->value, "another");
+  EXPECT_EQ(cache->get_entry("key")->notes, "");
+}
+
+// Caches of the library alone: a user's, which has only values, can't.
+TEST_P(LimitedProgramCacheTest, NobodySeesAValueWithoutItsNotes) {
+  const auto cache = make({.max_size_bytes = std::size_t{1} << 20});
+  const auto write = [&](char letter) {
+    for (int i = 0; i < 300; ++i) {
+      cache->set_entry("key", {std::string(1000, letter), std::string(500, letter)});
+      if (i % 10 == 0) cache->erase("key");
+    }
+  };
+  std::atomic<int> writing = 2;
+  std::vector<std::thread> writers;
+  for (const char letter : {'a', 'b'})
+    writers.emplace_back([&, letter] {
+      write(letter);
+      --writing;
+    });
+  while (writing != 0) {
+    const std::optional<ProgramCacheEntry> entry = cache->get_entry("key");
+    if (entry) {
+      EXPECT_EQ(entry->notes, std::string(500, entry->value.front()));
+    }
+  }
+  for (std::thread& writer : writers) writer.join();
+}
+
 TEST_P(LimitedProgramCacheTest, KeepsWhatWasUsedLastWhenItIsFull) {
   const auto cache = make({.max_size_bytes = 4096});
   const std::string kilobyte(1000, 'x');

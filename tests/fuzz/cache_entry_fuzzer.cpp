@@ -9,9 +9,10 @@
 using namespace cuprum;
 
 /// A value and its notes as one input.
-std::string entry_of(const detail::Code& code, std::string_view log) {
+std::string input_of(const detail::Code& code, std::string_view log) {
   support::FieldWriter out;
-  out.add(code.bytes).add(core::notes_of(code, log));
+  const ProgramCacheEntry entry = core::entry_of(code, log);
+  out.add(entry.value).add(entry.notes);
   return out.bytes();
 }
 
@@ -19,7 +20,7 @@ std::optional<core::Compiled> read(std::string_view entry) {
   support::FieldReader in(entry);
   const auto value = in.field(), notes = in.field();
   if (!value) return std::nullopt;
-  return core::compiled_from(std::string(*value), notes ? std::optional<std::string>(*notes) : std::nullopt);
+  return core::compiled_from({std::string(*value), std::string(notes.value_or(""))});
 }
 
 std::vector<std::string> good_inputs() {
@@ -28,14 +29,14 @@ std::vector<std::string> good_inputs() {
                            .bytes = std::string(300, '\x7f'),
                            .ptx = plain.bytes,
                            .symbol_mapping = {{"f<int>", "_Z1fIiEvv"}, {"g", "g"}}};
-  return {entry_of(plain, ""), entry_of(named, "a.cu(1): warning\n")};
+  return {input_of(plain, ""), input_of(named, "a.cu(1): warning\n")};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto entry = read(bytes);
   if (!entry) return 0;
-  const auto again = read(entry_of(entry->code, entry->log));
+  const auto again = read(input_of(entry->code, entry->log));
   tests::require(again.has_value(), "what is written can be read");
   tests::require(again->code.bytes == entry->code.bytes && again->code.ptx == entry->code.ptx &&
                      again->code.type == entry->code.type && again->code.name == entry->code.name &&

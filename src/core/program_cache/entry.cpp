@@ -25,26 +25,26 @@ std::optional<Compiled> foreign(std::string value) {
 
 }  // namespace
 
-std::string notes_of(const detail::Code& code, std::string_view log) {
+ProgramCacheEntry entry_of(const detail::Code& code, std::string_view log) {
   const bool is_ptx = code.ptx == code.bytes;  // which is the value
   detail::Code rest = code;
   rest.bytes.clear();
   if (is_ptx) rest.ptx.clear();
   support::FieldWriter out;
   out.add(to_string(content_hash(code.bytes))).add(std::uint64_t{is_ptx}).add(code_to_bytes(rest)).add(log);
-  return out.bytes();
+  return {code.bytes, out.bytes()};
 }
 
-std::optional<Compiled> compiled_from(std::string value, const std::optional<std::string>& notes) {
-  if (!notes) return foreign(std::move(value));
-  support::FieldReader in(*notes);
+std::optional<Compiled> compiled_from(ProgramCacheEntry entry) {
+  if (entry.notes.empty()) return foreign(std::move(entry.value));
+  support::FieldReader in(entry.notes);
   const auto hash = in.field();
   const auto is_ptx = in.number();
   const auto rest = in.field(), log = in.field();
-  if (!log || !in.at_end() || *hash != to_string(content_hash(value))) return std::nullopt;
+  if (!log || !in.at_end() || *hash != to_string(content_hash(entry.value))) return std::nullopt;
   std::optional<detail::Code> code = code_from_bytes(*rest);
   if (!code) return std::nullopt;
-  code->bytes = std::move(value);
+  code->bytes = std::move(entry.value);
   if (*is_ptx) code->ptx = code->bytes;
   return Compiled{*std::move(code), std::string(*log)};
 }

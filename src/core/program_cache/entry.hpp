@@ -2,6 +2,7 @@
 // what the compiler printed.
 #pragma once
 
+#include <cuprum/program_cache.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,10 +16,10 @@ struct Compiled {
   std::string log = {};
 };
 
-std::string notes_of(const detail::Code& code, std::string_view log);
+ProgramCacheEntry entry_of(const detail::Code& code, std::string_view log);
 
 /// The code that a cache has. Values without notes are somebody else's: code is taken for what it is, and without
 /// names. None for what is no code, and for notes of another value or format.
-std::optional<Compiled> compiled_from(std::string value, const std::optional<std::string>& notes);
+std::optional<Compiled> compiled_from(ProgramCacheEntry entry);
 
 }  // namespace cuprum::core

@@ -25,40 +25,43 @@ using support::ContentHash;
 using support::FileDescriptor;
 using support::text;
 
-/// A file is this header, the key, and the value.
+/// A file is this header, the key, the value, and its notes.
 struct Header {
   std::array<char, 8> magic;
   std::uint64_t key_size;
-  ContentHash checksum;  // of key and value
+  std::uint64_t value_size;
+  ContentHash checksum;  // of what follows
 };
-constexpr std::array<char, 8> magic = {'C', 'u', 'c', 'a', 'c', 'h', 'e', '1'};
+constexpr std::array<char, 8> magic = {'C', 'u', 'c', 'a', 'c', 'h', 'e', '2'};
 constexpr const char* ending = ".code";
-constexpr const char* ending_of_notes = ".notes";  // of the value of the same name
-constexpr const char* unfinished = ".part";        // of a file that is being written
+constexpr const char* unfinished = ".part";  // of a file that is being written
 constexpr std::chrono::hours abandoned{1};
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
   throw SystemError(text("the program cache can't ", what, " '", path, "'"), errno);
 }
 
-std::string to_file(std::string_view key, std::string_view value) {
+std::string to_file(std::string_view key, const ProgramCacheEntry& entry) {
   std::string file(sizeof(Header), '\0');
-  file.reserve(sizeof(Header) + key.size() + value.size());
-  file.append(key).append(value);
-  const Header header{magic, key.size(), content_hash(std::string_view(file).substr(sizeof(Header)))};
+  file.reserve(sizeof(Header) + key.size() + entry.value.size() + entry.notes.size());
+  file.append(key).append(entry.value).append(entry.notes);
+  const Header header{magic, key.size(), entry.value.size(),
+                      content_hash(std::string_view(file).substr(sizeof(Header)))};
   std::memcpy(file.data(), &header, sizeof header);
   return file;
 }
 
-/// Where the value begins; none when the file is damaged or holds another key.
-std::optional<std::size_t> value_offset(std::string_view file, std::string_view key) {
+/// What the file holds; none when it is damaged or holds another key.
+std::optional<ProgramCacheEntry> entry_in(std::string_view file, std::string_view key) {
   Header header;
   if (file.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, file.data(), sizeof header);
-  const std::string_view rest = file.substr(sizeof header);
+  std::string_view rest = file.substr(sizeof header);
   if (header.magic != magic || header.key_size != key.size() || !rest.starts_with(key)) return std::nullopt;
   if (header.checksum != content_hash(rest)) return std::nullopt;
-  return sizeof header + key.size();
+  rest.remove_prefix(key.size());
+  if (header.value_size > rest.size()) return std::nullopt;
+  return ProgramCacheEntry{std::string(rest.substr(0, header.value_size)), std::string(rest.substr(header.value_size))};
 }
 
 /// Everything in the file; none when it isn't a file of this user, or others can write it. Nobody else's is trusted.
@@ -90,43 +93,25 @@ bool write_all(const FileDescriptor& file, std::string_view bytes) {
   return true;
 }
 
-struct Entry {
+struct FileFacts {
   fs::path path;
   fs::file_time_type used;
-  std::size_t bytes;  ///< of the value and its notes
+  std::size_t bytes;
 };
 
-fs::path notes_beside(fs::path path) { return path.replace_extension(ending_of_notes); }
-
-void remove_with_notes(const fs::path& path) {
-  std::error_code gone;
-  fs::remove(path, gone);
-  fs::remove(notes_beside(path), gone);
-}
-
-/// Notes whose value was removed while they were written.
-void remove_if_left_over(const fs::directory_entry& notes) {
-  fs::path value = notes.path();
-  std::error_code error;
-  if (fs::exists(value.replace_extension(ending), error)) return;
-  const auto written = notes.last_write_time(error);
-  if (!error && fs::file_time_type::clock::now() - written > abandoned) fs::remove(notes.path(), error);
-}
-
-/// The value in a file; none when there is no such file, or not a good one, which is removed.
-std::optional<std::string> read_value(const std::string& path, std::string_view key) {
+/// What is in a file; none when there is no such file, or not a good one, which is removed.
+std::optional<ProgramCacheEntry> read_entry(const std::string& path, std::string_view key) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return std::nullopt;
-  std::optional<std::string> bytes = read_own_file(file);
+  const std::optional<std::string> bytes = read_own_file(file);
   if (!bytes) return std::nullopt;
-  const std::optional<std::size_t> offset = value_offset(*bytes, key);
-  if (!offset) {
+  std::optional<ProgramCacheEntry> entry = entry_in(*bytes, key);
+  if (entry) {
+    futimens(file.get(), nullptr);  // used now
+  } else {
     unlink(path.c_str());
-    return std::nullopt;
   }
-  futimens(file.get(), nullptr);  // used now
-  bytes->erase(0, *offset);
-  return bytes;
+  return entry;
 }
 
 }  // namespace
@@ -181,15 +166,11 @@ struct FileStreamProgramCache::Folder {
     std::error_code error;
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
       const fs::path kind = at->path().extension();
-      if (kind == ending_of_notes) remove_if_left_over(*at);
       if (kind != ending && kind != unfinished) continue;
       std::error_code gone;  // other processes remove entries, too
-      Entry entry{at->path(), at->last_write_time(gone), 0};
+      FileFacts entry{at->path(), at->last_write_time(gone), 0};
       if (!gone) entry.bytes = at->file_size(gone);
       if (gone) continue;
-      std::error_code without;
-      const std::uintmax_t notes = fs::file_size(notes_beside(entry.path), without);
-      if (!without) entry.bytes += notes;
       if (kind == ending) {
         each(entry);
       } else if (fs::file_time_type::clock::now() - entry.used > abandoned) {
@@ -206,18 +187,19 @@ struct FileStreamProgramCache::Folder {
       *total += added;
       return;
     }
-    std::vector<Entry> entries;
+    std::vector<FileFacts> entries;
     std::size_t sum = added;
-    for_each_entry([&](Entry& entry) {
+    for_each_entry([&](FileFacts& entry) {
       sum += entry.bytes;
       entries.push_back(std::move(entry));
     });
     if (sum > limit) {
-      std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+      std::sort(entries.begin(), entries.end(), [](const FileFacts& a, const FileFacts& b) { return a.used < b.used; });
       const std::size_t goal = limit - limit / 10;  // so that not every store has to look
-      for (const Entry& entry : entries) {
+      for (const FileFacts& entry : entries) {
         if (sum <= goal || sum <= added) break;
-        remove_with_notes(entry.path);
+        std::error_code gone;
+        fs::remove(entry.path, gone);
         sum -= entry.bytes;
       }
     }
@@ -248,38 +230,35 @@ FileStreamProgramCache::FileStreamProgramCache(std::string path, ProgramCacheOpt
 
 FileStreamProgramCache::~FileStreamProgramCache() = default;
 
+std::optional<ProgramCacheEntry> FileStreamProgramCache::get_entry(std::string_view key) {
+  return read_entry(folder_->path_of(key), key);
+}
+
+void FileStreamProgramCache::set_entry(std::string_view key, const ProgramCacheEntry& entry) {
+  folder_->write(folder_->path_of(key), to_file(key, entry));
+}
+
 std::optional<std::string> FileStreamProgramCache::get(std::string_view key) {
-  return read_value(folder_->path_of(key), key);
+  std::optional<ProgramCacheEntry> entry = get_entry(key);
+  if (!entry) return std::nullopt;
+  return std::move(entry->value);
 }
 
-void FileStreamProgramCache::set(std::string_view key, std::string_view value) {
-  const std::string path = folder_->path_of(key);
-  unlink(notes_beside(path).c_str());  // first: they are not those of the new value
-  folder_->write(path, to_file(key, value));
-}
+void FileStreamProgramCache::set(std::string_view key, std::string_view value) { set_entry(key, {std::string(value)}); }
 
-std::optional<std::string> FileStreamProgramCache::get_notes(std::string_view key) {
-  return read_value(notes_beside(folder_->path_of(key)), key);
-}
-
-void FileStreamProgramCache::set_notes(std::string_view key, std::string_view notes) {
-  folder_->write(notes_beside(folder_->path_of(key)), to_file(key, notes));
-}
-
-bool FileStreamProgramCache::erase(std::string_view key) {
-  const std::string path = folder_->path_of(key);
-  unlink(notes_beside(path).c_str());
-  return unlink(path.c_str()) == 0;
-}
+bool FileStreamProgramCache::erase(std::string_view key) { return unlink(folder_->path_of(key).c_str()) == 0; }
 
 std::size_t FileStreamProgramCache::size() {
   std::size_t count = 0;
-  folder_->for_each_entry([&](const Entry&) { ++count; });
+  folder_->for_each_entry([&](const FileFacts&) { ++count; });
   return count;
 }
 
 void FileStreamProgramCache::clear() {
-  folder_->for_each_entry([](const Entry& entry) { remove_with_notes(entry.path); });
+  folder_->for_each_entry([](const FileFacts& entry) {
+    std::error_code gone;
+    fs::remove(entry.path, gone);
+  });
   std::lock_guard lock(folder_->mutex);
   folder_->total.reset();
 }
@@ -290,7 +269,7 @@ std::optional<std::size_t> FileStreamProgramCache::max_size_bytes() const { retu
 
 std::size_t FileStreamProgramCache::size_bytes() const {
   std::size_t total = 0;
-  folder_->for_each_entry([&](const Entry& entry) { total += entry.bytes; });
+  folder_->for_each_entry([&](const FileFacts& entry) { total += entry.bytes; });
   return total;
 }
 

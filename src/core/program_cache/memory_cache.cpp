@@ -9,10 +9,9 @@ namespace cuprum::inline CUPRUM_ABI {
 struct InMemoryProgramCache::Values {
   struct Value {
     std::string key;
-    std::string bytes;
-    std::optional<std::string> notes = {};
+    ProgramCacheEntry entry;
 
-    std::size_t size() const { return bytes.size() + (notes ? notes->size() : 0); }
+    std::size_t size() const { return entry.value.size() + entry.notes.size(); }
   };
   using List = std::list<Value>;
 
@@ -40,42 +39,34 @@ InMemoryProgramCache::InMemoryProgramCache(ProgramCacheOptions options) : values
 
 InMemoryProgramCache::~InMemoryProgramCache() = default;
 
-std::optional<std::string> InMemoryProgramCache::get(std::string_view key) {
+std::optional<ProgramCacheEntry> InMemoryProgramCache::get_entry(std::string_view key) {
   std::lock_guard lock(values_->mutex);
   const auto value = values_->find(key);
   if (value == values_->by_use.end()) return std::nullopt;
   values_->by_use.splice(values_->by_use.begin(), values_->by_use, value);
-  return value->bytes;
+  return value->entry;
 }
 
-void InMemoryProgramCache::set(std::string_view key, std::string_view bytes) {
+void InMemoryProgramCache::set_entry(std::string_view key, const ProgramCacheEntry& entry) {
   Values::List added;
-  added.push_back({std::string(key), std::string(bytes)});
+  added.push_back({std::string(key), entry});
+  const std::size_t size = added.front().size();
   std::lock_guard lock(values_->mutex);
   if (const auto old = values_->find(key); old != values_->by_use.end()) values_->remove(old);
-  if (bytes.size() > values_->limit) return;
+  if (size > values_->limit) return;
   values_->by_key.emplace(added.front().key, added.begin());
   values_->by_use.splice(values_->by_use.begin(), added);
-  values_->total += bytes.size();
+  values_->total += size;
   while (values_->total > values_->limit) values_->remove(std::prev(values_->by_use.end()));
 }
 
-std::optional<std::string> InMemoryProgramCache::get_notes(std::string_view key) {
-  std::lock_guard lock(values_->mutex);
-  const auto value = values_->find(key);
-  return value == values_->by_use.end() ? std::nullopt : value->notes;
+std::optional<std::string> InMemoryProgramCache::get(std::string_view key) {
+  std::optional<ProgramCacheEntry> entry = get_entry(key);
+  if (!entry) return std::nullopt;
+  return std::move(entry->value);
 }
 
-void InMemoryProgramCache::set_notes(std::string_view key, std::string_view notes) {
-  std::lock_guard lock(values_->mutex);
-  const auto value = values_->find(key);
-  if (value == values_->by_use.end()) return;  // what they belong to is gone
-  if (value->notes) values_->total -= value->notes->size();
-  value->notes = notes;
-  values_->total += notes.size();
-  values_->by_use.splice(values_->by_use.begin(), values_->by_use, value);
-  while (values_->total > values_->limit) values_->remove(std::prev(values_->by_use.end()));
-}
+void InMemoryProgramCache::set(std::string_view key, std::string_view value) { set_entry(key, {std::string(value)}); }
 
 bool InMemoryProgramCache::erase(std::string_view key) {
   std::lock_guard lock(values_->mutex);

@@ -50,13 +50,16 @@ std::string key_of(const Compilation& asked) {
   }
 }
 
+/// Notes have the names of templates, and the PTX of machine code, which a driver may need in place of that.
+bool needs_notes(const Compilation& asked) {
+  return asked.target == Target::cubin || !asked.details.name_expressions.empty();
+}
+
 std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& asked_key, const Compilation& asked) {
   try {
-    std::optional<std::string> value = cache.get(asked_key);
-    if (!value) return std::nullopt;
-    const std::optional<std::string> notes = cache.get_notes(asked_key);
-    if (!notes && !asked.details.name_expressions.empty()) return std::nullopt;  // their names are not known
-    std::optional<Compiled> found = compiled_from(*std::move(value), notes);
+    std::optional<ProgramCacheEntry> entry = cache.get_entry(asked_key);
+    if (!entry || (entry->notes.empty() && needs_notes(asked))) return std::nullopt;
+    std::optional<Compiled> found = compiled_from(*std::move(entry));
     if (found && found->code.type == asked.target) return found;
   } catch (...) {
     complain(reason());
@@ -66,8 +69,7 @@ std::optional<Compiled> look_up(ProgramCacheResource& cache, const std::string& 
 
 void store(ProgramCacheResource& cache, const std::string& key, const Compiled& compiled) {
   try {
-    cache.set(key, compiled.code.bytes);
-    cache.set_notes(key, notes_of(compiled.code, compiled.log));
+    cache.set_entry(key, entry_of(compiled.code, compiled.log));
   } catch (...) {
     complain(reason());
   }
