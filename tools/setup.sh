@@ -18,6 +18,7 @@ debian_packages=(
   clang-format-19                      # a test that the sources are formatted
   doxygen                              # the reference, whose comments a test reads
   python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI
+  python3-dev                          # the Python package
 )
 
 say() { printf '%s\n' "==> $*"; }
@@ -174,6 +175,18 @@ ensure_dlpack() {
     cp "$requirements" "$folder/requirements.txt"
   fi
   say "DLPack: the header in .deps/dlpack"
+}
+
+# What builds and tests the Python package.
+ensure_python_packages() {
+  local requirements=$root/tools/requirements/python.txt
+  if ! cmp -s "$requirements" "$deps/python/python.txt"; then
+    ensure_venv
+    say "python: installing nanobind and pytest into .deps/python"
+    pip_install "$requirements"
+    cp "$requirements" "$deps/python/python.txt"
+  fi
+  say "python: nanobind and pytest in .deps/python"
 }
 
 ensure_foreign_packages() {

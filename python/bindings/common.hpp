@@ -1,0 +1,110 @@
+// What the binding files share: how errors, devices, streams, options and raw handles cross between C++ and Python.
+//
+// Each file binds one concept in a function bind_…(module) that module.cpp calls. Objects of the library are held by
+// value: its handles are cheap to copy. What can wait or calls the driver runs without the GIL; arguments are converted
+// before it is given up.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <cuprum/cuprum.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace cuprum::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void bind_errors(nb::module_& module);
+void bind_context(nb::module_& module);
+void bind_device(nb::module_& module);
+void bind_device_properties(nb::module_& module);
+void bind_event(nb::module_& module);
+void bind_launch(nb::module_& module);
+void bind_launch_config(nb::module_& module);
+void bind_stream(nb::module_& module);
+
+/// For functions whose arguments need no Python.
+using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+
+/// Runs a function without the GIL, and returns what it does.
+template <typename Function>
+decltype(auto) without_gil(Function&& function) {
+  nb::gil_scoped_release released;
+  return std::forward<Function>(function)();
+}
+
+/// Sets Python's error for the exception that is being handled. For functions that nanobind does not wrap.
+void set_python_error() noexcept;
+
+/// A class that functions make and nobody else: calling it raises RuntimeError with this text.
+template <typename Class>
+void forbid_construction(nb::class_<Class>& bound, const char* message) {
+  bound.def("__init__", [message](nb::handle, nb::args, nb::kwargs) {
+    PyErr_SetString(PyExc_RuntimeError, message);
+    throw nb::python_error();
+  });
+}
+
+/// The type of an object, for messages: "<class 'int'>".
+std::string type_of(nb::handle object);
+
+/// Keeps a Python object for as long as C++ has a copy of this. The last one may go on any thread.
+std::shared_ptr<void> kept_object(nb::handle object);
+
+/// `value` as "0x7f…".
+std::string hexadecimal(std::uint64_t value);
+
+/// A raw CUDA handle for Python: `cuda.bindings.driver.CUstream` and the like where that package is installed, else an
+/// int.
+nb::object raw_handle(const char* type, std::uint64_t value);
+template <typename Handle>
+nb::object raw_handle(const char* type, Handle* value) {
+  return raw_handle(type, reinterpret_cast<std::uint64_t>(value));
+}
+/// The other direction: anything with __int__.
+std::uint64_t raw_value(nb::handle object, const char* what);
+
+/// The Python object of a device, of which each thread has one.
+nb::object device_object(const Device& device);
+/// A Device, or a device's number.
+Device device_from(nb::handle object);
+
+/// What a caller gave as `stream`: a Stream, a GraphBuilder, or an object with __cuda_stream__. TypeError for what
+/// else.
+Stream stream_from(nb::handle object);
+/// The same without the objects of others, for functions that cuda.core gives streams of its own only.
+Stream own_stream_from(nb::handle object);
+
+/// Options as an object of the class in cuprum._options, of what a caller gave: that, a dict or None.
+nb::object options_object(const char* options_class, nb::handle given, const char* what);
+
+/// A field of such an object.
+template <typename T>
+T field(nb::handle options, const char* name) {
+  return nb::cast<T>(options.attr(name));
+}
+/// A field that is true or false; None is false.
+bool flag(nb::handle options, const char* name);
+
+/// `self == other` for classes whose objects equal only those of the same class.
+template <typename Class>
+nb::object equal(const Class& self, nb::handle other) {
+  if (!nb::isinstance<Class>(other)) return nb::borrow(Py_NotImplemented);
+  return nb::bool_(self == nb::cast<const Class&>(other));
+}
+
+/// hash() of a handle, as Python wants it: never -1.
+template <typename Class>
+Py_hash_t hash_of(const Class& self) {
+  const auto hash = static_cast<Py_hash_t>(std::hash<Class>{}(self));
+  return hash == -1 ? -2 : hash;
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,69 @@
+// What crosses between C++ and Python in many functions.
+#include <cstdio>
+
+#include "bindings/common.hpp"
+
+namespace cuprum::python {
+namespace {
+
+/// cuda.bindings.driver, or None where it is not installed. Asked for once, because it takes long to import.
+nb::handle cuda_bindings_driver() {
+  static nb::handle driver = [] {
+    PyObject* module = PyImport_ImportModule("cuda.bindings.driver");
+    if (!module) {
+      PyErr_Clear();
+      module = Py_NewRef(Py_None);
+    }
+    return nb::handle(module);
+  }();
+  return driver;
+}
+
+}  // namespace
+
+std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::repr(nb::handle(object.type()))); }
+
+std::shared_ptr<void> kept_object(nb::handle object) {
+  return {static_cast<void*>(nb::borrow(object).release().ptr()), [](void* kept) {
+            if (!nb::is_alive()) return;
+            nb::gil_scoped_acquire acquired;
+            Py_DECREF(static_cast<PyObject*>(kept));
+          }};
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%#llx", static_cast<unsigned long long>(value));
+  return value == 0 ? "0x0" : text;
+}
+
+nb::object raw_handle(const char* type, std::uint64_t value) {
+  const nb::handle driver = cuda_bindings_driver();
+  if (driver.is_none()) return nb::int_(value);
+  return driver.attr(type)(value);
+}
+
+std::uint64_t raw_value(nb::handle object, const char* what) {
+  nb::object number = nb::steal(PyNumber_Long(object.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(
+        (std::string(what) + " must be an int or a handle of cuda.bindings, not " + type_of(object)).c_str());
+  }
+  const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+  if (PyErr_Occurred()) throw nb::python_error();
+  return value;
+}
+
+nb::object options_object(const char* options_class, nb::handle given, const char* what) {
+  nb::module_ options = nb::module_::import_("cuprum._options");
+  return options.attr("check_options")(options.attr(options_class), given, what);
+}
+
+bool flag(nb::handle options, const char* name) {
+  const int truth = PyObject_IsTrue(nb::object(options.attr(name)).ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,205 @@
+// Devices: see <cuprum/device.hpp>.
+#include "bindings/device.hpp"
+
+#include "bindings/common.hpp"
+#include "bindings/event.hpp"
+
+namespace cuprum::python {
+namespace {
+
+/// The objects of one thread, by number. They are the thread's for ever: another thread may still hold one.
+std::vector<PyObject*>& devices_of_thread() {
+  static thread_local std::vector<PyObject*> objects;
+  return objects;
+}
+
+nb::object thread_device(int device_id) {
+  std::vector<PyObject*>& objects = devices_of_thread();
+  const auto index = static_cast<std::size_t>(device_id);
+  if (index >= objects.size()) objects.resize(index + 1);
+  if (!objects[index]) {
+    nb::object object = nb::inst_alloc(nb::type<PythonDevice>());
+    new (nb::inst_ptr<PythonDevice>(object)) PythonDevice{Device(device_id)};
+    nb::inst_mark_ready(object);
+    objects[index] = object.release().ptr();
+  }
+  return nb::borrow(objects[index]);
+}
+
+[[noreturn]] void refuse_device_id(nb::handle given) {
+  const std::string message = "device_id must be within [0, " + std::to_string(Device::count()) + "), got " +
+                              nb::cast<std::string>(nb::repr(given));
+  throw nb::value_error(message.c_str());
+}
+
+/// Device(), Device(1), Device(device).
+nb::object make_device(nb::handle given) {
+  if (given.is_none()) return thread_device(Device().device_id());
+  if (nb::isinstance<PythonDevice>(given))
+    return thread_device(nb::cast<const PythonDevice&>(given).device.device_id());
+  return thread_device(device_from(given).device_id());
+}
+
+nb::tuple all_devices() {
+  nb::list devices;
+  for (const Device& device : Device::all()) devices.append(thread_device(device.device_id()));
+  return nb::tuple(devices);
+}
+
+nb::object compute_capability(const PythonDevice& self) {
+  static const nb::handle type = nb::object(nb::module_::import_("cuprum._types").attr("ComputeCapability")).release();
+  const ComputeCapability capability = self.device.compute_capability();
+  return type(capability.major, capability.minor);
+}
+
+/// cuda.core wants set_current() to have been called on this thread, so that a program that forgot is told on any
+/// machine.
+const Device& initialised(const PythonDevice& self) {
+  if (self.is_initialised) return self.device;
+  const std::string message = "Device " + std::to_string(self.device.device_id()) +
+                              " is not yet initialized, perhaps you forgot to call .set_current() first?";
+  nb::object error = nb::module_::import_("cuprum._errors").attr("CUDAError")(message);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+nb::object set_current(PythonDevice& self, nb::handle context) {
+  std::optional<Context> before;
+  if (context.is_none()) {
+    without_gil([&] { self.device.set_current(); });
+    self.is_initialised = true;
+    return nb::none();
+  }
+  if (!nb::isinstance<Context>(context)) throw nb::type_error("a Context object is required");
+  const Context& wanted = nb::cast<const Context&>(context);
+  if (wanted.device() != self.device) {
+    throw WrongState(
+        "the provided context was created on the device with id=" + std::to_string(wanted.device().device_id()) +
+        ", which is different from the target id=" + std::to_string(self.device.device_id()));
+  }
+  before = without_gil([&] { return self.device.set_current(wanted); });
+  self.is_initialised = true;
+  return before ? nb::cast(*before) : nb::none();
+}
+
+Stream create_stream(const PythonDevice& self, nb::handle object, nb::handle options) {
+  const Device& device = initialised(self);
+  if (!object.is_none()) {
+    if (!options.is_none()) throw nb::value_error("obj and options cannot be both specified");
+    return stream_from(object);
+  }
+  const nb::object given = options_object("StreamOptions", options, "Stream options");
+  const StreamOptions wanted{.nonblocking = flag(given, "nonblocking"),
+                             .priority = field<std::optional<int>>(given, "priority")};
+  return without_gil([&] { return device.create_stream(wanted); });
+}
+
+Event create_event(const PythonDevice& self, nb::handle options) {
+  const EventOptions wanted = event_options_from(options);
+  if (wanted.ipc_enabled) throw nb::type_error("IPC-enabled events must be bound; use Stream.record for creation.");
+  const Device& device = initialised(self);
+  return without_gil([&] { return device.create_event(wanted); });
+}
+
+Context create_context(const PythonDevice& self, nb::handle options) {
+  if (!options.is_none()) {
+    throw NotSupported(
+        "contexts with a part of a device's resources (green contexts) are not built yet: call create_context() "
+        "without "
+        "options for a context of its own");
+  }
+  return without_gil([&] { return self.device.create_context(); });
+}
+
+}  // namespace
+
+nb::object device_object(const Device& device) { return thread_device(device.device_id()); }
+
+Device device_from(nb::handle object) {
+  if (nb::isinstance<PythonDevice>(object)) return nb::cast<const PythonDevice&>(object).device;
+  nb::object number = nb::steal(PyNumber_Index(object.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(("a Device or its number is expected, not " + type_of(object)).c_str());
+  }
+  const long value = PyLong_AsLong(number.ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    refuse_device_id(object);
+  }
+  if (value < 0 || value >= Device::count()) refuse_device_id(object);
+  return Device(static_cast<int>(value));
+}
+
+void bind_device(nb::module_& module) {
+  nb::class_<PythonDevice> bound(module, "Device", nb::is_weak_referenceable(),
+                                 "A device: where everything starts. There is one object of it for each thread.\n\n"
+                                 ">>> from cuprum import Device\n"
+                                 ">>> device = Device()\n"
+                                 ">>> device.set_current()\n"
+                                 ">>> Device(0) is device\n"
+                                 "True\n");
+  bound.def(nb::new_(&make_device), "device_id"_a = nb::none())
+      .def_static("get_all_devices", &all_devices, "All devices, by number.")
+      .def_prop_ro(
+          "device_id", [](const PythonDevice& self) { return self.device.device_id(); }, "Its number.")
+      .def_prop_ro(
+          "pci_bus_id", [](const PythonDevice& self) { return self.device.pci_bus_id(); }, "As '0000:65:00.0'.")
+      .def_prop_ro(
+          "uuid",
+          [](const PythonDevice& self) {
+            std::ostringstream text;
+            text << self.device.uuid();
+            return text.str();
+          },
+          "Its UUID, without the prefix of NVIDIA's tools.")
+      .def_prop_ro(
+          "name", [](const PythonDevice& self) { return self.device.name(); }, "As the driver gives it.")
+      .def_prop_ro(
+          "properties", [](const PythonDevice& self) { return self.device.properties(); }, "Its attributes.")
+      .def_prop_ro("compute_capability", &compute_capability, "What its multiprocessors can do: (9, 0) for an H100.")
+      .def_prop_ro(
+          "arch", [](const PythonDevice& self) { return self.device.arch(); },
+          "The compute capability as compilers write it after 'sm_': '90'.")
+      .def_prop_ro(
+          "context", [](const PythonDevice& self) { return initialised(self).context(); },
+          "The context that functions of this device use on this thread.")
+      .def_prop_ro(
+          "default_stream", [](const PythonDevice&) { return default_stream(); }, "The default stream.")
+      .def(
+          "can_access_peer",
+          [](const PythonDevice& self, nb::handle peer) { return self.device.can_access_peer(device_from(peer)); },
+          "peer"_a, "Whether kernels of this device can be given access to the memory of `peer`.")
+      .def(
+          "set_current", &set_current, "ctx"_a = nb::none(),
+          "Makes the device's primary context, or the given one, current on this thread. Returns the one before when a "
+          "context is given.")
+      .def("create_context", &create_context, "options"_a = nb::none(), "A new context; it does not become current.")
+      .def("create_stream", &create_stream, "obj"_a = nb::none(), "options"_a = nb::none(),
+           "A new stream, or one that wraps the stream of `obj`, an object with __cuda_stream__.")
+      .def("create_event", &create_event, "options"_a = nb::none(), "An event that is yet to be recorded.")
+      .def(
+          "sync",
+          [](const PythonDevice& self) {
+            const Device& device = initialised(self);
+            without_gil([&] { device.sync(); });
+          },
+          "Waits until all work of the device's context is done.")
+      .def("__int__", [](const PythonDevice& self) { return self.device.device_id(); })
+      .def("__index__", [](const PythonDevice& self) { return self.device.device_id(); })
+      .def("__repr__",
+           [](const PythonDevice& self) {
+             return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
+           })
+      .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
+      .def("__eq__",
+           [](const PythonDevice& self, nb::handle other) -> nb::object {
+             if (!nb::isinstance<PythonDevice>(other)) return nb::borrow(Py_NotImplemented);
+             return nb::bool_(self.device == nb::cast<const PythonDevice&>(other).device);
+           })
+      .def("__reduce__", [](const PythonDevice& self) {
+        return nb::make_tuple(nb::type<PythonDevice>(), nb::make_tuple(self.device.device_id()));
+      });
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,13 @@
+// The Python object of a device.
+#pragma once
+
+#include "bindings/common.hpp"
+
+namespace cuprum::python {
+
+struct PythonDevice {
+  Device device;
+  bool is_initialised = false;  ///< set_current() was called on it, so on its thread
+};
+
+}  // namespace cuprum::python

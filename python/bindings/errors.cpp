@@ -1,0 +1,95 @@
+// The library's exceptions as Python's. The classes are in cuprum/_errors.py, because they derive from several of
+// Python's own; what they are made of is filled in here.
+#include <new>
+
+#include "bindings/common.hpp"
+
+namespace cuprum::python {
+namespace {
+
+/// cuprum._errors.name(message) with attributes, as Python's current error.
+template <typename... Attributes>
+void raise_error(const char* name, const char* message, std::pair<const char*, Attributes>... attributes) {
+  nb::object error = nb::module_::import_("cuprum._errors").attr(name)(message);
+  (nb::setattr(error, attributes.first, nb::cast(attributes.second)), ...);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+template <typename T>
+std::pair<const char*, T> named(const char* name, T value) {
+  return {name, std::move(value)};
+}
+
+void raise_driver_error(const char* name, const DriverError& error) {
+  raise_error(name, error.what(), named("code", error.code()), named("name", error.name()),
+              named("description", error.description()), named("call", error.call()), named("reason", error.reason()));
+}
+
+/// Rethrows the exception and sets Python's error; lets pass what is not the library's.
+void translate() {
+  try {
+    throw;
+  } catch (const OutOfMemory& error) {
+    raise_driver_error("OutOfMemoryError", error);
+  } catch (const DriverError& error) {
+    raise_driver_error("CUDAError", error);
+  } catch (const CompileError& error) {
+    raise_error("CompileError", error.what(), named("log", error.log()), named("source", error.source()),
+                named("options", error.options()));
+  } catch (const LinkError& error) {
+    raise_error("LinkError", error.what(), named("log", error.log()));
+  } catch (const LibraryError& error) {
+    raise_error("LibraryError", error.what(), named("library", error.library()), named("call", error.call()),
+                named("code", error.code()), named("description", error.description()));
+  } catch (const WrongType& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const WrongState& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const InvalidArgument& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const SystemError& error) {
+    nb::object arguments = nb::make_tuple(error.code(), error.what());
+    PyErr_SetObject(PyExc_OSError, arguments.ptr());
+  } catch (const NotSupported& error) {
+    raise_error("NotSupportedError", error.what(), named("code", error.code()));
+  } catch (const Error& error) {
+    raise_error("CUDAError", error.what());
+  }
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    try {
+      translate();
+    } catch (nb::python_error& error) {
+      error.restore();
+    } catch (const nb::builtin_exception& error) {
+      PyObject* kind = error.type() == nb::exception_type::type_error    ? PyExc_TypeError
+                       : error.type() == nb::exception_type::value_error ? PyExc_ValueError
+                                                                         : PyExc_RuntimeError;
+      PyErr_SetString(kind, error.what());
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+  } catch (nb::python_error& error) {
+    error.restore();  // from making the error itself
+  } catch (...) {
+    PyErr_SetString(PyExc_SystemError, "an exception that is no std::exception");
+  }
+}
+
+void bind_errors(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error&) {
+      translate();
+    }
+  });
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,63 @@
+// Events: see <cuprum/event.hpp>.
+#include "bindings/event.hpp"
+
+#include "bindings/common.hpp"
+
+namespace cuprum::python {
+
+EventOptions event_options_from(nb::handle given) {
+  if (given.is_none()) return {};
+  const nb::object options = options_object("EventOptions", given, "Event options");
+  const EventOptions wanted{.timing_enabled = flag(options, "timing_enabled"),
+                            .blocking_sync = flag(options, "blocking_sync"),
+                            .ipc_enabled = flag(options, "ipc_enabled")};
+  if (wanted.ipc_enabled && wanted.timing_enabled) throw nb::type_error("IPC-enabled events cannot use timing.");
+  return wanted;
+}
+
+void bind_event(nb::module_& module) {
+  nb::class_<Event> bound(module, "Event", nb::is_weak_referenceable(),
+                          "A point in a stream that the host or another stream can wait for, and between two of which "
+                          "time can be measured.\n\n"
+                          ">>> from cuprum import Device\n"
+                          ">>> device = Device(); device.set_current()\n"
+                          ">>> stream = device.create_stream()\n"
+                          ">>> start = stream.record(options={'timing_enabled': True})\n"
+                          ">>> end = stream.record(options={'timing_enabled': True})\n"
+                          ">>> end.sync()\n"
+                          ">>> end - start >= 0\n"
+                          "True\n");
+  forbid_construction(bound,
+                      "Event objects cannot be instantiated directly. Please use Stream APIs (record) or "
+                      "Device.create_event().");
+  bound.def("close", &Event::close, WithoutGil(), "Ends the event. Closing twice does nothing.")
+      .def("sync", &Event::sync, WithoutGil(), "Waits until the work before the latest record is done.")
+      .def_prop_ro("is_done", &Event::is_done, WithoutGil(), "Whether the work before the latest record is done.")
+      .def_prop_ro("is_timing_enabled", &Event::is_timing_enabled, "Whether time can be measured with it.")
+      .def_prop_ro("is_blocking_sync", &Event::is_blocking_sync, "Whether sync() sleeps instead of spinning.")
+      .def_prop_ro("is_ipc_enabled", &Event::is_ipc_enabled, "Whether it can be shared with other processes.")
+      .def_prop_ro(
+          "handle", [](const Event& self) { return raw_handle("CUevent", self.handle()); }, "The CUevent.")
+      .def_prop_ro(
+          "device", [](const Event& self) { return device_object(self.device()); }, "Its device.")
+      .def_prop_ro("context", &Event::context, "The context that it was made in.")
+      .def(
+          "__sub__",
+          [](const Event& self, const Event& other) {
+            try {
+              return static_cast<double>(self - other);
+            } catch (const WrongState&) {
+              throw;
+            } catch (const InvalidArgument& error) {
+              throw WrongState(error.what());  // cuda.core raises RuntimeError for whatever keeps two events apart
+            }
+          },
+          WithoutGil(), nb::is_operator(), "The milliseconds from `other` to this event.")
+      .def("__eq__", &equal<Event>)
+      .def("__hash__", &hash_of<Event>)
+      .def("__repr__", [](const Event& self) {
+        return "<Event handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
+      });
+}
+
+}  // namespace cuprum::python

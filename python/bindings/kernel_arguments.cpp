@@ -1,0 +1,195 @@
+#include "bindings/kernel_arguments.hpp"
+
+#include <complex>
+#include <cstring>
+#include <unordered_map>
+
+namespace cuprum::python {
+namespace {
+
+/// How objects of a type are passed.
+enum class Passing { buffer, view, integer, floating, complex, bytes, array, handle, condition, unknown };
+
+/// Whether a base of the type is what a module calls by that name. The module need not be imported by us: where nobody
+/// has, there are no such objects.
+bool derives_from(PyTypeObject* type, const char* module, const char* name) {
+  nb::object bases = nb::borrow(reinterpret_cast<PyObject*>(type)).attr("__mro__");
+  for (nb::handle base : bases) {
+    if (nb::cast<std::string>(nb::str(base.attr("__name__"))) != name) continue;
+    if (nb::cast<std::string>(nb::str(nb::object(nb::getattr(base, "__module__", nb::str(""))))) == module) return true;
+  }
+  return false;
+}
+
+bool comes_from(PyTypeObject* type, std::string_view package) {
+  nb::object module = nb::getattr(reinterpret_cast<PyObject*>(type), "__module__", nb::str(""));
+  return nb::cast<std::string>(nb::str(module)).starts_with(package);
+}
+
+Passing look_up_passing(nb::handle argument) {
+  PyTypeObject* const type = Py_TYPE(argument.ptr());
+  if (nb::isinstance<Buffer>(argument)) return Passing::buffer;
+  if (nb::isinstance<StridedMemoryView>(argument)) return Passing::view;
+  if (nb::isinstance<graph::GraphCondition>(argument)) return Passing::condition;
+  if (derives_from(type, "numpy", "generic")) return Passing::bytes;
+  if (PyLong_Check(argument.ptr())) return Passing::integer;
+  if (PyFloat_Check(argument.ptr())) return Passing::floating;
+  if (PyComplex_Check(argument.ptr())) return Passing::complex;
+  if (derives_from(type, "_ctypes", "_CData")) return Passing::bytes;
+  if (comes_from(type, "cuda.bindings")) return Passing::handle;
+  if (nb::hasattr(argument, "__cuda_array_interface__") || nb::hasattr(argument, "data_ptr")) return Passing::array;
+  return Passing::unknown;
+}
+
+/// By type, found once. Types that arguments had are kept, so that none takes the place of another.
+Passing passing_of(nb::handle argument) {
+  static std::unordered_map<PyTypeObject*, Passing>& known = *new std::unordered_map<PyTypeObject*, Passing>;
+  static nb::ft_mutex mutex;
+  PyTypeObject* const type = Py_TYPE(argument.ptr());
+  {
+    nb::ft_lock_guard lock(mutex);
+    if (const auto found = known.find(type); found != known.end()) return found->second;
+  }
+  const Passing passing = look_up_passing(argument);
+  if (passing == Passing::unknown || passing == Passing::array) return passing;  // which can be the object's own
+  nb::ft_lock_guard lock(mutex);
+  if (known.emplace(type, passing).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return passing;
+}
+
+[[noreturn]] void refuse(std::size_t index, const std::string& problem) {
+  throw nb::type_error(("argument " + std::to_string(index) + " " + problem).c_str());
+}
+
+[[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {
+  throw nb::value_error(("argument " + std::to_string(index) + " is " + nb::cast<std::string>(nb::str(number)) +
+                         ", which does not fit the " + std::to_string(bytes) + " bytes that the kernel declares for it")
+                            .c_str());
+}
+
+}  // namespace
+
+KernelArgumentList::KernelArgumentList(const Kernel& kernel, PyObject* const* arguments, std::size_t count)
+    : count_(count) {
+  if (count > few) {
+    many_values_ = std::make_unique<Value[]>(count);
+    many_addresses_ = std::make_unique<const void*[]>(count);
+    many_sizes_ = std::make_unique<std::size_t[]>(count);
+    values_ = many_values_.get();
+    addresses_ = many_addresses_.get();
+    sizes_ = many_sizes_.get();
+  }
+  const std::optional<std::span<const ParameterInfo>> declared = kernel.known_arguments_info();
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::optional<std::size_t> size;
+      if (declared && i < declared->size()) size = (*declared)[i].size;
+      add(i, arguments[i], size);
+    }
+  } catch (...) {
+    for (Py_buffer& view : views_) PyBuffer_Release(&view);
+    throw;
+  }
+}
+
+KernelArgumentList::~KernelArgumentList() {
+  for (Py_buffer& view : views_) PyBuffer_Release(&view);
+}
+
+template <typename T>
+void KernelArgumentList::put(std::size_t index, const T& value) {
+  static_assert(sizeof(T) <= sizeof(Value));
+  std::memcpy(values_[index].bytes, &value, sizeof value);
+  addresses_[index] = values_[index].bytes;
+  sizes_[index] = sizeof value;
+}
+
+void KernelArgumentList::add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared) {
+  if (PyLong_CheckExact(argument.ptr())) return put_integer(index, argument, declared);
+  switch (passing_of(argument)) {
+    case Passing::buffer: return put(index, detail::address_of(*nb::inst_ptr<Buffer>(argument)));
+    case Passing::view: return put(index, nb::cast<const StridedMemoryView&>(argument).ptr());
+    case Passing::condition:
+      return put(index, static_cast<std::uint64_t>(nb::cast<const graph::GraphCondition&>(argument).handle()));
+    case Passing::integer: return put_integer(index, argument, declared);
+    case Passing::floating: return put_float(index, argument, declared);
+    case Passing::complex: return put_complex(index, argument);
+    case Passing::bytes: return put_bytes_of(index, argument);
+    case Passing::array: return put_array(index, argument);
+    case Passing::handle: return put(index, raw_value(argument, "a handle"));
+    case Passing::unknown: break;
+  }
+  if (argument.is_none()) refuse(index, "is None: pass 0 for a null pointer");
+  if (PyObject_CheckBuffer(argument.ptr())) {
+    refuse(index, "is of unsupported type: " + type_of(argument) +
+                      ", which is memory of the host: copy it into a Buffer, and pass that");
+  }
+  refuse(index, "is of unsupported type: " + type_of(argument) +
+                    "; pass a Buffer, a number, a scalar of NumPy, a value of ctypes, or an array with "
+                    "__cuda_array_interface__");
+}
+
+void KernelArgumentList::put_integer(std::size_t index, nb::handle number, std::optional<std::size_t> declared) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+  const std::size_t bytes = declared.value_or(8);
+  if (bytes > 8 || (bytes & (bytes - 1)) != 0 || bytes == 0) {
+    refuse(index, "is an int, but the kernel declares " + std::to_string(bytes) +
+                      " bytes for it: pass a structure of ctypes or a record of NumPy");
+  }
+  if (overflow < 0) refuse_integer(index, number, bytes);
+  if (overflow > 0) {
+    const unsigned long long large = PyLong_AsUnsignedLongLong(number.ptr());
+    if (PyErr_Occurred() || bytes < 8) {
+      PyErr_Clear();
+      refuse_integer(index, number, bytes);
+    }
+    return put(index, large);
+  }
+  const int bits = static_cast<int>(bytes) * 8;
+  if (bits < 64 && (value < -(1LL << (bits - 1)) || value >= (1LL << bits))) refuse_integer(index, number, bytes);
+  put(index, value);  // its low bytes come first
+  sizes_[index] = bytes;
+}
+
+void KernelArgumentList::put_float(std::size_t index, nb::handle number, std::optional<std::size_t> declared) {
+  if (declared && *declared < sizeof(double)) {
+    refuse(index, "is a float, which has 8 bytes, but the kernel declares " + std::to_string(*declared) +
+                      ": pass numpy.float32(x) or ctypes.c_float(x) for a float of 4 bytes");
+  }
+  put(index, PyFloat_AsDouble(number.ptr()));
+}
+
+void KernelArgumentList::put_complex(std::size_t index, nb::handle number) {
+  put(index, std::complex<double>(PyComplex_RealAsDouble(number.ptr()), PyComplex_ImagAsDouble(number.ptr())));
+}
+
+void KernelArgumentList::put_bytes_of(std::size_t index, nb::handle object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) == 0) {
+    views_.push_back(view);
+    addresses_[index] = view.buf;
+    sizes_[index] = static_cast<std::size_t>(view.len);
+    return;
+  }
+  PyErr_Clear();  // a scalar of a type that NumPy has from somebody else, such as bfloat16
+  nb::object bytes = object.attr("tobytes")();
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw nb::python_error();
+  addresses_[index] = data;
+  sizes_[index] = static_cast<std::size_t>(size);
+  objects_.push_back(std::move(bytes));
+}
+
+void KernelArgumentList::put_array(std::size_t index, nb::handle object) {
+  if (nb::hasattr(object, "data_ptr") && nb::hasattr(object, "is_cuda")) {  // PyTorch's tensors
+    if (!nb::cast<bool>(object.attr("is_cuda"))) refuse(index, "is a tensor on the host: move it to the device first");
+    return put(index, raw_value(nb::object(object.attr("data_ptr")()), "data_ptr()"));
+  }
+  nb::object interface = object.attr("__cuda_array_interface__");
+  put(index, raw_value(nb::object(interface["data"][0]), "the address in __cuda_array_interface__"));
+}
+
+}  // namespace cuprum::python

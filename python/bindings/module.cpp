@@ -1,0 +1,27 @@
+// cuprum._core: libcuprum for Python. The package's Python files say under which names users find what is in here.
+#include "bindings/common.hpp"
+
+namespace {
+
+using namespace cuprum::python;
+
+/// Memory of processes that ended while objects were alive is the system's to give back: nanobind's report of them
+/// would only confuse. Tests turn it on.
+void set_leak_warnings() {
+  const char* wanted = std::getenv("CUPRUM_PYTHON_LEAK_WARNINGS");
+  nanobind::set_leak_warnings(wanted && *wanted);
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  set_leak_warnings();
+  bind_errors(module);
+  bind_device_properties(module);
+  bind_context(module);
+  bind_event(module);
+  bind_stream(module);
+  bind_device(module);
+  bind_launch_config(module);
+  bind_launch(module);
+}

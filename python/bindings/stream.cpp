@@ -1,0 +1,120 @@
+// Streams: see <cuprum/stream.hpp>.
+#include "bindings/common.hpp"
+#include "bindings/event.hpp"
+
+namespace cuprum::python {
+namespace {
+
+/// What __cuda_stream__ of an object says: (0, address).
+std::uint64_t protocol_stream(nb::handle object) {
+  nb::object method = nb::getattr(object, "__cuda_stream__", nb::none());
+  if (method.is_none()) {
+    throw nb::type_error(
+        ("stream must be a Stream, a GraphBuilder or an object with __cuda_stream__, not " + type_of(object)).c_str());
+  }
+  // Some libraries have it as a property.
+  nb::object said = PyCallable_Check(method.ptr()) ? method() : method;
+  if (!nb::isinstance<nb::sequence>(said) || nb::len(said) != 2)
+    throw std::runtime_error("__cuda_stream__ must return a sequence with 2 elements: (version, address)");
+  const int version = nb::cast<int>(said[0]);
+  if (version != 0)
+    throw std::runtime_error("the __cuda_stream__ protocol is of version " + std::to_string(version) + ", known is 0");
+  return raw_value(nb::object(said[1]), "the address that __cuda_stream__ gives");
+}
+
+Stream foreign_stream(nb::handle object) {
+  return Stream::from_handle(reinterpret_cast<CUstream_st*>(protocol_stream(object)), kept_object(object));
+}
+
+void wait(const Stream& self, nb::handle other) {
+  if (nb::isinstance<Event>(other)) {
+    const Event event = nb::cast<Event>(other);
+    return without_gil([&] { self.wait(event); });
+  }
+  Stream stream;
+  try {
+    stream = nb::isinstance<Stream>(other) ? nb::cast<Stream>(other) : foreign_stream(other);
+  } catch (const std::exception&) {
+    const std::string message =
+        "only an Event, Stream, or object supporting __cuda_stream__ can be waited, got " + type_of(other);
+    throw nb::value_error(message.c_str());
+  }
+  without_gil([&] { self.wait(stream); });
+}
+
+Event record(const Stream& self, nb::handle event, nb::handle options) {
+  if (!event.is_none()) {
+    const Event given = nb::cast<Event>(event);
+    if (given.is_ipc_enabled()) {
+      throw nb::type_error(
+          "IPC-enabled events should not be re-recorded, instead create a new event by supplying options.");
+    }
+    return without_gil([&] { return self.record(given); });
+  }
+  const EventOptions wanted = event_options_from(options);
+  return without_gil([&] { return self.record(wanted); });
+}
+
+}  // namespace
+
+Stream own_stream_from(nb::handle object) {
+  if (nb::isinstance<Stream>(object)) return nb::cast<Stream>(object);
+  if (nb::isinstance<graph::GraphBuilder>(object)) return nb::cast<const graph::GraphBuilder&>(object).stream();
+  throw nb::type_error(("stream must be a Stream or a GraphBuilder, not " + type_of(object)).c_str());
+}
+
+Stream stream_from(nb::handle object) {
+  if (nb::isinstance<Stream>(object) || nb::isinstance<graph::GraphBuilder>(object)) return own_stream_from(object);
+  return foreign_stream(object);
+}
+
+void bind_stream(nb::module_& module) {
+  nb::class_<Stream> bound(module, "Stream", nb::is_weak_referenceable(),
+                           "An ordered queue of work for a device. Made by Device.create_stream.\n\n"
+                           ">>> from cuprum import Device\n"
+                           ">>> device = Device(); device.set_current()\n"
+                           ">>> stream = device.create_stream()\n"
+                           ">>> stream.wait(stream.record())\n"
+                           ">>> stream.sync()\n");
+  forbid_construction(bound,
+                      "Stream objects cannot be instantiated directly. Please use Device APIs (create_stream) or other "
+                      "Stream APIs (from_handle).");
+  bound.def("close", &Stream::close, WithoutGil(), "Ends the stream. Work that was queued still runs.")
+      .def("__cuda_stream__",
+           [](const Stream& self) { return nb::make_tuple(0, reinterpret_cast<std::uint64_t>(self.handle())); })
+      .def("sync", &Stream::sync, WithoutGil(), "Waits until all work queued so far is done.")
+      .def("record", &record, "event"_a = nb::none(), "options"_a = nb::none(),
+           "Puts an event, a new one unless one is given, after all work queued so far, and returns it.")
+      .def("wait", &wait, "event_or_stream"_a,
+           "Makes work queued from now on wait for an event, or for what is queued on another stream now.")
+      .def_static(
+          "from_handle",
+          [](nb::handle handle) {
+            return Stream::from_handle(reinterpret_cast<CUstream_st*>(raw_value(handle, "handle")));
+          },
+          "handle"_a, "Wraps a CUstream that somebody else owns and keeps alive.")
+      .def_static("legacy_default", &Stream::legacy_default, "CUDA's legacy default stream.")
+      .def_static("per_thread_default", &Stream::per_thread_default, "CUDA's default stream of the calling thread.")
+      .def_prop_ro(
+          "handle", [](const Stream& self) { return raw_handle("CUstream", self.handle()); }, "The CUstream.")
+      .def_prop_ro("is_nonblocking", &Stream::is_nonblocking, WithoutGil(),
+                   "Whether it does not synchronise with the legacy default stream.")
+      .def_prop_ro("priority", &Stream::priority, WithoutGil(), "Lower numbers come first.")
+      .def_prop_ro(
+          "device", [](const Stream& self) { return device_object(self.device()); }, "Its device.")
+      .def_prop_ro("context", &Stream::context, "The context it belongs to.")
+      .def("__eq__", &equal<Stream>)
+      .def("__hash__", &hash_of<Stream>)
+      .def("__repr__", [](const Stream& self) {
+        const std::uint64_t context = self.handle() ? reinterpret_cast<std::uint64_t>(self.context().handle()) : 0;
+        return "<Stream handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) +
+               " context=" + hexadecimal(context) + ">";
+      });
+  module.def(
+      "default_stream", &default_stream,
+      "The default stream: the legacy one, or that of the thread when CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM "
+      "is set to a number other than 0.");
+  module.def("stream_from", &stream_from, "object"_a);
+}
+
+}  // namespace cuprum::python

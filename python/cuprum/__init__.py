@@ -1,0 +1,27 @@
+"""CUDA from Python, with and without a GPU: the interface of NVIDIA's cuda.core over libcuprum.
+
+>>> from cuprum import Device
+>>> device = Device()
+>>> device.set_current()
+>>> stream = device.create_stream()
+>>> stream.sync()
+"""
+
+from ._core import (
+    Context,
+    Device,
+    DeviceProperties,
+    Event,
+    LaunchConfig,
+    Stream,
+    default_stream,
+    launch,
+)
+from ._errors import CompileError, CUDAError, LibraryError, LinkError, NotSupportedError, NVRTCError, OutOfMemoryError
+from ._options import *
+from ._types import ComputeCapability
+
+LEGACY_DEFAULT_STREAM = Stream.legacy_default()
+PER_THREAD_DEFAULT_STREAM = Stream.per_thread_default()
+
+__version__ = "0.1.0"
