@@ -154,7 +154,7 @@ def check_include(root, file, layer, quote, name):
 
 def find(root, file, name):
     """The project's file that an include names, relative to the root; None for other headers."""
-    for folder in (file.parent, root, root / "include", root / "src"):
+    for folder in (file.parent, root, root / "include", root / "src", root / "python"):
         candidate = (folder / name).resolve()
         if candidate.is_file() and candidate.is_relative_to(root):
             return candidate.relative_to(root).as_posix()
