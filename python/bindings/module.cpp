@@ -17,6 +17,7 @@ void set_leak_warnings() {
 NB_MODULE(_core, module) {
   set_leak_warnings();
   bind_errors(module);
+  bind_driver(module);
   bind_device_properties(module);
   bind_context(module);
   bind_event(module);

@@ -1,0 +1,133 @@
+"""Small helpers that programs import from ``cuda.core._utils``, for use with NVIDIA's ``cuda.bindings``.
+
+Nothing here is needed to use cuprum; :mod:`cuprum.as_cuda_core` serves it. ``cuda.bindings`` is imported when a name
+that needs it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from cuprum import CUDAError, NVRTCError
+from cuprum._options import check_options
+
+__all__ = ["binding_version", "check_or_create_options", "driver_version", "handle_return"]
+
+_BINDINGS = ("driver", "runtime", "nvrtc")
+
+
+def handle_return(result: tuple[Any, ...], handle: object = None) -> Any:
+    """What a function of cuda.bindings returned besides its error code, which raises CUDAError when it is one.
+
+    `handle` is the NVRTC program whose log goes into the error.
+
+    >>> handle_return(driver.cuDriverGetVersion())  # doctest: +SKIP
+    13000
+    """
+    code, *values = result
+    if int(code) != 0:
+        raise _error(code, handle)
+    if len(values) > 1:
+        return tuple(values)
+    return values[0] if values else None
+
+
+def _error(code: Any, handle: object) -> CUDAError:
+    kind = type(code).__name__
+    if kind == "CUresult":
+        return CUDAError(_described(code, _binding("driver").cuGetErrorString))
+    if kind == "cudaError_t":
+        return CUDAError(_described(code, _binding("runtime").cudaGetErrorString))
+    if kind == "nvrtcResult":
+        return NVRTCError(_described(code, _binding("nvrtc").nvrtcGetErrorString) + _log(handle))
+    raise RuntimeError(f"Unknown error type: {code!r} is no error code of cuda.bindings' driver, runtime or nvrtc")
+
+
+def _described(code: Any, describe: Any) -> str:
+    failed, text = describe(code)
+    if int(failed) != 0 or not text:
+        return str(code.name)
+    return f"{code.name}: {text.decode()}"
+
+
+def _log(handle: object) -> str:
+    if handle is None:
+        return ""
+    nvrtc = _binding("nvrtc")
+    log = b" " * nvrtc.nvrtcGetProgramLogSize(handle)[1]
+    nvrtc.nvrtcGetProgramLog(handle, log)
+    return f", compilation log:\n\n{log.decode(errors='backslashreplace')}"
+
+
+def _check_error(code: Any) -> int:
+    handle_return((code,))
+    return 0
+
+
+_check_driver_error = _check_error
+_check_runtime_error = _check_error
+
+
+def _check_nvrtc_error(code: Any, handle: object = None) -> int:
+    handle_return((code,), handle)
+    return 0
+
+
+def check_or_create_options(cls: type, options: object, options_description: str = "", keep_none: bool = False) -> Any:
+    """`options` as an object of `cls`, made from a dict or None; with `keep_none` None stays None."""
+    if options is None and keep_none:
+        return None
+    return check_options(cls, options, options_description)
+
+
+def binding_version() -> tuple[int, int, int]:
+    """The version of the installed package cuda-bindings."""
+    import importlib.metadata
+    import re
+
+    numbers = [int(digits) for digits in re.findall(r"\d+", importlib.metadata.version("cuda-bindings"))]
+    major, minor, patch = [*numbers, 0, 0, 0][:3]
+    return (major, minor, patch)
+
+
+def driver_version() -> tuple[int, int, int]:
+    """The CUDA version of the driver."""
+    version = handle_return(_binding("driver").cuDriverGetVersion())
+    return (version // 1000, version // 10 % 100, version % 10)
+
+
+def is_sequence(value: object) -> bool:
+    """Whether `value` is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def is_nested_sequence(value: object) -> bool:
+    """Whether `value` is a list or a tuple with a list or a tuple in it."""
+    return isinstance(value, (list, tuple)) and any(is_sequence(one) for one in value)
+
+
+def _binding(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(f"cuda.bindings.{name}")
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"this needs NVIDIA's cuda.bindings.{name}, which is not installed: pip install cuda-bindings",
+            name=error.name,
+        ) from error
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BINDINGS:
+        return _binding(name)
+    if name == "StrEnum":
+        from cuprum.typing import _StrEnum
+
+        return _StrEnum
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*vars(sys.modules[__name__]), *_BINDINGS})

@@ -1,0 +1,249 @@
+"""Serves ``cuda.core`` from cuprum: import this module, and programs written for cuda.core run on cuprum unchanged.
+
+.. code-block:: python
+
+    import cuprum.as_cuda_core  # before anything imports cuda.core
+    from cuda.core import Device
+
+The same for a whole script is ``python -m cuprum script.py``, and for a test run ``pytest -p cuprum.as_cuda_core``.
+
+It works whether or not NVIDIA's cuda.core is installed, which stays untouched on disk; ``cuda.bindings`` and
+``cuda.pathfinder`` remain NVIDIA's. Processes that multiprocessing starts are served, too. Names of cuda.core that
+cuprum doesn't have raise ImportError or AttributeError that says so.
+
+How: a finder at the head of ``sys.meta_path`` answers for ``cuda.core`` and all below it with modules that look their
+names up in cuprum's. A public module such as ``cuda.core.graph`` is ``cuprum.graph``; private ones such as
+``cuda.core._stream``, under which programs import public things, look in all of cuprum.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import cuprum
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["install", "is_installed", "uninstall"]
+
+INTERFACE_VERSION = "1.2.0"
+"""The version of cuda.core whose interface this is."""
+
+ROOT = "cuda.core"
+
+# Modules of cuda.core that are not public, but under which programs import what is.
+PRIVATE_MODULES = frozenset(
+    """
+    _context _device _device_resources _dlpack _event _graph _graphics _host _kernel_arg_handler _launch_config
+    _launcher _layout _linker _memory _memory._buffer _memory._copy_attributes _memory._copy_enums _memory._copy_ops
+    _memory._device_memory_resource _memory._graph_memory_resource _memory._ipc _memory._legacy
+    _memory._managed_buffer _memory._managed_location _memory._managed_memory_ops _memory._managed_memory_resource
+    _memory._memory_pool _memory._peer_access_utils _memory._pinned_memory_resource _memory._virtual_memory_resource
+    _memoryview _module _program _resource_handles _stream _tensor_map _utils _utils.cuda_utils _utils.pycompat
+    _utils.version _version graph._adjacency_set_proxy graph._graph_builder graph._graph_definition graph._graph_node
+    graph._subclasses utils._program_cache utils._program_cache._abc utils._program_cache._file_stream
+    utils._program_cache._in_memory utils._program_cache._keys
+    """.split()
+)
+
+# Where a private module's names are looked up.
+EVERYWHERE = (
+    "cuprum",
+    "cuprum.typing",
+    "cuprum._options",
+    "cuprum.graph",
+    "cuprum.utils",
+    "cuprum._cuda_utils",
+    "cuprum._core",
+)
+
+
+def install() -> None:
+    """Serve cuda.core from here on. Does nothing when it is served already; raises ImportError when it is imported."""
+    if is_installed():
+        return
+    imported = sys.modules.get(ROOT)
+    if imported is not None:
+        raise ImportError(
+            f"cuda.core is imported already, from {getattr(imported, '__file__', None)}: import cuprum.as_cuda_core "
+            "before it, or run the program as `python -m cuprum`",
+            name=ROOT,
+        )
+    sys.meta_path.insert(0, _FINDER)
+    _serve_child_processes()
+
+
+def uninstall() -> None:
+    """Serve cuda.core no longer; names that were imported stay as they are."""
+    if is_installed():
+        sys.meta_path.remove(_FINDER)
+    for name in [name for name, module in sys.modules.items() if isinstance(module, ServedModule)]:
+        del sys.modules[name]
+    parent = sys.modules.get("cuda")
+    if isinstance(getattr(parent, "core", None), ServedModule):
+        del parent.core  # type: ignore[union-attr]
+
+
+def is_installed() -> bool:
+    """Whether cuda.core is served by cuprum in this process."""
+    return _FINDER in sys.meta_path
+
+
+class ServedModule(ModuleType):
+    """A module of cuda.core whose names come from cuprum's modules."""
+
+    _sources: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in ("__all__", "__version__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        for source in self._sources:
+            module = _import_if_there(source)
+            try:
+                value = getattr(module, name)
+            except AttributeError:
+                continue
+            if isinstance(value, ModuleType) and value.__name__.startswith("cuprum."):
+                if sources_of(f"{self.__name__}.{name}") is None:
+                    continue  # a module of cuprum's own
+                return importlib.import_module(f"{self.__name__}.{name}")
+            self.__dict__[name] = value
+            return value
+        if name == "__all__":
+            return [name for name in dir(self) if not name.startswith("_") and hasattr(self, name)]
+        raise AttributeError(_refusal(self.__name__, name))
+
+    def __dir__(self) -> list[str]:
+        names = set(self.__dict__)
+        for source in self._sources:
+            names.update(dir(_import_if_there(source)))
+        return sorted(name for name in names if name != "_sources")
+
+
+def _refusal(module: str, name: str) -> str:
+    return f"{module} is served by cuprum {cuprum.__version__} here, which has no {name!r} in it"
+
+
+def _import_if_there(name: str) -> ModuleType | None:
+    """The module, or None where this version of cuprum has none of that name."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return module
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "cuda":
+            return _namespace_if_needed()
+        if fullname != ROOT and not fullname.startswith(ROOT + "."):
+            if fullname == "cuda.bindings":
+                _share_driver()
+            return None
+        sources = sources_of(fullname)
+        if sources is None:
+            parent, _, name = fullname.rpartition(".")
+            # Not ModuleNotFoundError: `from cuda.core import name` would replace that by a message that says less.
+            raise ImportError(_refusal(parent, name), name=fullname)
+        return ModuleSpec(fullname, _LOADER, origin=cuprum.__file__, is_package=True)
+
+
+class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = ServedModule(spec.name)
+        module._sources = sources_of(spec.name) or ()
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__file__ = cuprum.__file__
+        first = _import_if_there(module._sources[0])  # type: ignore[attr-defined]
+        module.__doc__ = first.__doc__
+        if module.__name__ in (ROOT, f"{ROOT}.experimental", f"{ROOT}._version"):
+            module.__version__ = INTERFACE_VERSION  # type: ignore[attr-defined]
+        if module.__name__ == f"{ROOT}._device":
+            import threading
+
+            module._tls = threading.local()  # type: ignore[attr-defined]
+
+
+_FINDER = _Finder()
+_LOADER = _Loader()
+
+
+def sources_of(fullname: str) -> tuple[str, ...] | None:
+    """The modules of cuprum that hold the names of cuda.core's module `fullname`; None when cuprum has none."""
+    inner = fullname[len(ROOT) + 1 :]
+    experimental = inner == "experimental" or inner.startswith("experimental.")
+    if experimental:  # as versions before 1.0 called cuda.core; there all graph types were in it
+        inner = inner[len("experimental") + 1 :]
+    if not inner:
+        return ("cuprum", "cuprum.graph", "cuprum.utils") if experimental else ("cuprum",)
+    if inner in PRIVATE_MODULES:
+        return EVERYWHERE
+    if inner.startswith("_") or "._" in inner:
+        return None
+    module = f"cuprum.{inner}"
+    if _import_if_there(module) is None or not _is_public(inner):
+        return None
+    return (module,)
+
+
+def _is_public(inner: str) -> bool:
+    # cuprum has modules of its own beside those of cuda.core.
+    return inner.partition(".")[0] in ("checkpoint", "graph", "system", "texture", "typing", "utils")
+
+
+def _namespace_if_needed() -> ModuleSpec | None:
+    """An empty package `cuda`, when there is none: neither NVIDIA's cuda.bindings nor anything else lives in one."""
+    if PathFinder.find_spec("cuda") is not None:
+        return None
+    spec = ModuleSpec("cuda", None, is_package=True)
+    spec.submodule_search_locations = []
+    return spec
+
+
+def _share_driver() -> None:
+    """Load the driver that cuprum uses, so that NVIDIA's cuda.bindings, which asks for libcuda.so.1, gets the same."""
+    from cuprum import _core
+
+    _core.driver_info()
+
+
+def _serve_child_processes() -> None:
+    """Have multiprocessing's new processes import this module before anything that was pickled for them."""
+    from multiprocessing import forkserver, spawn
+
+    if getattr(spawn.get_command_line, "serves_cuda_core", False):
+        return
+    original = spawn.get_command_line
+
+    def get_command_line(**kwargs: Any) -> list[str]:
+        command = original(**kwargs)
+        if is_installed() and "-c" in command:
+            where = command.index("-c") + 1
+            folder = cuprum.__file__.rpartition("/cuprum/")[0]
+            command[where] = (
+                f"import sys; sys.path.append({folder!r}); import cuprum.as_cuda_core; sys.path.pop(); {command[where]}"
+            )
+        return command
+
+    get_command_line.serves_cuda_core = True  # type: ignore[attr-defined]
+    spawn.get_command_line = get_command_line
+    forkserver._forkserver._preload_modules.insert(0, __name__)  # type: ignore[attr-defined]
+
+
+install()
