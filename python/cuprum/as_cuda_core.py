@@ -116,6 +116,8 @@ class ServedModule(ModuleType):
                 return importlib.import_module(f"{self.__name__}.{name}")
             self.__dict__[name] = value
             return value
+        if sources_of(f"{self.__name__}.{name}") is not None:  # all of cuda.core is there once it is imported
+            return importlib.import_module(f"{self.__name__}.{name}")
         if name == "__all__":
             return [name for name in dir(self) if not name.startswith("_") and hasattr(self, name)]
         raise AttributeError(_refusal(self.__name__, name))

@@ -89,6 +89,7 @@ class TestImport:
             import cuda.core.typing as typing
             assert cuda.core.typing is typing
             assert "Device" in dir(cuda.core)
+            assert cuda.core._event.Event is cuda.core.Event  # without importing it
         """)
 
     def test_is_undone(self):

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Runs NVIDIA's tests of cuda.core over the drop-in, on the driver that CUPRUM_DRIVER says (softgpu unless set):
+#
+#   git clone https://github.com/NVIDIA/cuda-python && git -C cuda-python checkout 06afb3b
+#   tools/cuda-core-tests.sh [options] cuda-python [pytest arguments]
+#
+# Each file of tests is a process of its own, so that a crash costs that file only. A table by file follows, and what failed,
+# sorted by cause.
+#
+#   --build FOLDER    the build with the Python package; build/release unless given
+#   --venv FOLDER     the virtual environment; made in .deps/cuda-core-tests when not given
+#   --report FILE     where the causes of failures are written (Markdown); results/report.md unless given
+#   --results FOLDER  where each file's output and JUnit XML are kept; build/cuda-core-tests unless given
+#   --files PATTERN   only files whose path below tests/ matches this (bash pattern), for example 'graph/*'
+#   --jobs N          files at a time; 1 unless given
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/release venv="" report="" results=$root/build/cuda-core-tests pattern="*" jobs=1
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --build) build=$(realpath "$2") ;;
+    --venv) venv=$2 ;;
+    --report) report=$2 ;;
+    --results) results=$2 ;;
+    --files) pattern=$2 ;;
+    --jobs) jobs=$2 ;;
+    *) echo "unknown option $1; the head of $0 lists them" >&2 && exit 2 ;;
+  esac
+  shift 2
+done
+[[ $# -ge 1 ]] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
+source=$1 && shift
+[[ -d $source/cuda_core/tests ]] || { echo "no cuda_core/tests in $source: give a checkout of NVIDIA/cuda-python" >&2 && exit 2; }
+[[ -d $build/python/cuprum ]] || { echo "no Python package in $build: configure with -DCUPRUM_PYTHON=ON and build it" >&2 && exit 2; }
+report=${report:-$results/report.md}
+
+# The virtual environment: what the tests need, and no cuda.core. Child processes that a test starts are served cuda.core by
+# the .pth file, which Python reads at its start.
+if [[ -z $venv ]]; then
+  venv=$root/.deps/cuda-core-tests
+  if ! cmp -s "$root/tools/requirements/cuda-core-tests.txt" "$venv/requirements.txt"; then
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$root/tools/requirements/cuda-core-tests.txt"
+    cp "$root/tools/requirements/cuda-core-tests.txt" "$venv/requirements.txt"
+  fi
+fi
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo 'import os; os.environ.get("CUPRUM_AS_CUDA_CORE") and __import__("cuprum.as_cuda_core")' >"$site/cuprum_as_cuda_core.pth"
+
+export CUPRUM_DRIVER=${CUPRUM_DRIVER:-softgpu} CUPRUM_AS_CUDA_CORE=1 PYTHONPATH=$build/python:$root/tools PYTHONFAULTHANDLER=1
+[[ -n ${CUDA_HOME:-} || ! -d /usr/local/cuda ]] || export CUDA_HOME=/usr/local/cuda
+mkdir -p "$results"
+results=$(realpath "$results")
+find "$results" -maxdepth 1 \( -name '*.xml' -o -name '*.log' -o -name '*.code' \) -delete
+
+run_file() { # FILE [pytest arguments]
+  local file=$1 code=0
+  local name=${file%.py}
+  name=${name//\//.}
+  shift
+  timeout --kill-after=10 "${FILE_TIMEOUT:-900}" "$venv/bin/python" -m pytest -p cuprum.as_cuda_core -p cuda_core_placeholders -p no:cacheprovider -o addopts= \
+    --tb=short --timeout="${TEST_TIMEOUT:-120}" -q --junitxml="$results/$name.xml" "tests/$file" "$@" >"$results/$name.log" 2>&1 || code=$?
+  echo "$code" >"$results/$name.code"
+  tail -n 1 "$results/$name.log" | sed "s|^|$file: |"
+}
+export -f run_file
+export venv results
+
+cd "$source/cuda_core"
+(cd tests && find . -name 'test_*.py' -path "./$pattern" ! -path './cython/*' ! -path './test_binaries/*' | sed 's|^\./||' | sort) |
+  xargs -P "$jobs" -I FILE bash -c 'run_file "$@"' run FILE "$@"
+python3 "$root/tools/cuda_core_report.py" "$results" "$report"
