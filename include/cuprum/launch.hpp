@@ -42,6 +42,8 @@ namespace cuprum::inline CUPRUM_ABI {
 struct KernelArguments {
   std::span<const void* const> addresses = {};  ///< of the values, in the order of the parameters
   std::span<const std::size_t> sizes = {};      ///< of the values, in bytes; as many
+  /// Those among them that are memory, for a graph to keep; a launch on a stream does not look at them.
+  std::span<const Buffer> buffers = {};
 };
 
 namespace detail {

@@ -59,6 +59,8 @@ class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
     cuprum::detail::use_arguments(
         [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
   }
+  /// The same with arguments known at run time, as NodePlace::launch takes them.
+  void update(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const;
   /// Takes disable() back.
   void enable() const { set_enabled(true); }
   /// Makes the node do nothing; others still wait for it, and it for others.
@@ -81,6 +83,11 @@ class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
   void update(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
               std::size_t pitch = 0) const {
     replace(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
+  }
+  /// The same with the bytes of a value, of which there must be 1, 2 or 4.
+  void update(const Operand& dst, std::span<const std::byte> value, std::size_t width, std::size_t height = 1,
+              std::size_t pitch = 0) const {
+    replace(dst, cuprum::detail::FillPattern::of_bytes(value), width, height, pitch);
   }
   /// Takes disable() back.
   void enable() const { set_enabled(true); }

@@ -44,12 +44,16 @@ class CUPRUM_API KernelNode : public GraphNode {
     cuprum::detail::use_arguments([this](const auto& list, auto buffers) { replace(list, std::move(buffers)); },
                                   arguments...);
   }
+  /// The same with arguments known at run time, as NodePlace::launch takes them.
+  void update_arguments(const KernelArguments& arguments) const { update(config(), kernel(), arguments); }
   /// All of it.
   template <typename... Arguments>
   void update(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
     cuprum::detail::use_arguments(
         [&](const auto& list, auto buffers) { replace(config, kernel, list, std::move(buffers)); }, arguments...);
   }
+  /// The same with arguments known at run time.
+  void update(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const;
 
   /// See GraphNode::as.
   static bool is_kind_of(const GraphNode& node);
@@ -92,6 +96,8 @@ class CUPRUM_API MemsetNode : public GraphNode {
  public:
   /// Where the first row begins.
   DevicePointer dptr() const;
+  /// The same as something to pass to update(), with what keeps it.
+  Operand dst_operand() const;
   std::uint32_t value() const;    ///< the bits that are repeated, in the lowest bytes
   unsigned element_size() const;  ///< of the value, in bytes: 1, 2 or 4
   std::size_t width() const;      ///< elements of a row
@@ -103,6 +109,11 @@ class CUPRUM_API MemsetNode : public GraphNode {
   void update(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
               std::size_t pitch = 0) const {
     replace(dst, cuprum::detail::FillPattern::of(value), width, height, pitch);
+  }
+  /// The same with the bytes of a value, of which there must be 1, 2 or 4.
+  void update(const Operand& dst, std::span<const std::byte> value, std::size_t width, std::size_t height = 1,
+              std::size_t pitch = 0) const {
+    replace(dst, cuprum::detail::FillPattern::of_bytes(value), width, height, pitch);
   }
   /// Another value for the same memory; it may have another size when the bytes of a row are a multiple of it.
   template <cuprum::detail::Pattern T>
@@ -128,6 +139,10 @@ class CUPRUM_API MemcpyNode : public GraphNode {
   DevicePointer dst() const;
   /// Where it reads.
   DevicePointer src() const;
+  /// Where it writes as something to pass to update(), with what keeps it.
+  Operand dst_operand() const;
+  /// Where it reads, in the same way.
+  Operand src_operand() const;
   /// Bytes that are copied.
   std::size_t size() const;
   /// The shape; pitches and heights that were not given are as the driver has them.

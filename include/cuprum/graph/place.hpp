@@ -15,6 +15,7 @@
 #include <cuprum/launch_config.hpp>
 #include <functional>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -32,6 +33,8 @@ void keep_buffer(KeptBuffers& kept, const T& argument) {
     kept.push_back(keep_memory(argument));
   } else if constexpr (View<T>) {
     kept.push_back(MemoryOf::view(argument));
+  } else if constexpr (std::same_as<T, KernelArguments>) {
+    for (const Buffer& buffer : argument.buffers) kept.push_back(keep_memory(buffer));
   }
 }
 
@@ -65,6 +68,9 @@ struct FillPattern {
     std::memcpy(&pattern.bits, &value, sizeof(T));
     return pattern;
   }
+
+  /// Throws InvalidArgument unless there are 1, 2 or 4.
+  CUPRUM_API static FillPattern of_bytes(std::span<const std::byte> value);
 };
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 
@@ -104,7 +110,7 @@ class CUPRUM_API NodePlace {
   /// which is a matter of streams.
   template <typename... Arguments>
   KernelNode launch(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const;
-  /// The same with arguments known at run time. What they point to is not kept.
+  /// The same with arguments known at run time. What they point to is not kept, but for their `buffers`.
   KernelNode launch(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const;
 
   /// A node that does nothing, after this place and all of `nodes`.
@@ -125,6 +131,10 @@ class CUPRUM_API NodePlace {
   /// be named, as for Buffer::fill: memset<int>(data, 7, 100).
   template <cuprum::detail::Pattern T>
   MemsetNode memset(const Operand& dst, std::type_identity_t<T> value, std::size_t width, std::size_t height = 1,
+                    std::size_t pitch = 0) const;
+
+  /// The same with the bytes of a value, of which there must be 1, 2 or 4.
+  MemsetNode memset(const Operand& dst, std::span<const std::byte> value, std::size_t width, std::size_t height = 1,
                     std::size_t pitch = 0) const;
 
   /// Copies `size` bytes between any two kinds of memory.

@@ -211,6 +211,11 @@ MemsetNode NodePlace::add_memset(const Operand& dst, cuprum::detail::FillPattern
   return add<MemsetNode>(*this, core::memset_request(guard.context(), dst, pattern, width, height, pitch));
 }
 
+MemsetNode NodePlace::memset(const Operand& dst, std::span<const std::byte> value, std::size_t width,
+                             std::size_t height, std::size_t pitch) const {
+  return add_memset(dst, cuprum::detail::FillPattern::of_bytes(value), width, height, pitch);
+}
+
 MemcpyNode NodePlace::memcpy(const Operand& dst, const Operand& src, std::size_t size) const {
   return memcpy(dst, src, CopyExtent{.width = size});
 }

@@ -254,17 +254,33 @@ void ExecutableGraphNode::set_enabled(bool enabled) const {
       graph->handle, source_node(node_), enabled ? 1u : 0u);
 }
 
+namespace {
+
+/// Refuses what can be changed in the definition of a graph only.
+void check_fixed_attributes(const GraphNode& node, const LaunchConfig& config) {
+  const LaunchConfig fixed = core::kernel_attributes(source_node(node));
+  if (config.cluster == fixed.cluster && config.is_cooperative == fixed.is_cooperative) return;
+  throw InvalidArgument(text("updating ", node, " of an executable graph to ", config,
+                             ": clusters and being cooperative can be changed in its definition only"));
+}
+
+}  // namespace
+
 void ExecutableKernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
                                    const cuprum::detail::ArgumentList& arguments,
                                    cuprum::detail::KeptBuffers buffers) const {
   const Kept<GraphExecResource> graph = open_graph(graph_);
-  const LaunchConfig fixed = core::kernel_attributes(source_node(node_));
-  if (config.cluster != fixed.cluster || config.is_cooperative != fixed.is_cooperative) {
-    throw InvalidArgument(text("updating ", node_, " of an executable graph to ", config,
-                               ": clusters and being cooperative can be changed in its definition only"));
-  }
+  check_fixed_attributes(node_, config);
   core::ContextGuard guard(graph->context);
   set(graph_, node_, core::kernel_request(graph->context, config, kernel, arguments, buffers));
+}
+
+void ExecutableKernelNode::update(const LaunchConfig& config, const Kernel& kernel,
+                                  const KernelArguments& arguments) const {
+  const Kept<GraphExecResource> graph = open_graph(graph_);
+  check_fixed_attributes(node_, config);
+  core::ContextGuard guard(graph->context);
+  set(graph_, node_, core::kernel_request(graph->context, config, kernel, arguments));
 }
 
 void ExecutableMemsetNode::replace(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width,

@@ -118,7 +118,9 @@ NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& con
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                            const KernelArguments& arguments) {
   check_arguments(*Access::keep(kernel), "launching", arguments);
-  return checked_kernel_request(context, config, kernel, const_cast<void**>(arguments.addresses.data()));
+  NodeRequest request = checked_kernel_request(context, config, kernel, const_cast<void**>(arguments.addresses.data()));
+  for (const Buffer& buffer : arguments.buffers) request.owners.push_back(memory_keeper(detail::keep_memory(buffer)));
+  return request;
 }
 
 NodeRequest memset_request(const ContextRecord& context, const Operand& dst, detail::FillPattern pattern,
@@ -287,3 +289,15 @@ void set_src(CUDA_MEMCPY3D& copy, DevicePointer address) {
 }
 
 }  // namespace cuprum::core
+
+namespace cuprum::inline CUPRUM_ABI::detail {
+
+FillPattern FillPattern::of_bytes(std::span<const std::byte> value) {
+  if (value.size() != 1 && value.size() != 2 && value.size() != 4)
+    throw InvalidArgument(support::text("a fill with a value of ", value.size(), " bytes: it must have 1, 2 or 4"));
+  FillPattern pattern{0, static_cast<unsigned>(value.size())};
+  std::memcpy(&pattern.bits, value.data(), value.size());
+  return pattern;
+}
+
+}  // namespace cuprum::inline CUPRUM_ABI::detail

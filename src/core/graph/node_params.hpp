@@ -28,7 +28,7 @@ std::shared_ptr<const void> keeper(const graph::Operand& operand);
 /// The owners are the kernel and then the buffers among the arguments, of which `addresses` are the driver's to copy.
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                            const detail::ArgumentList& arguments, const detail::KeptBuffers& buffers);
-/// The same with arguments that are known at run time, of which nothing is kept.
+/// The same with arguments that are known at run time.
 NodeRequest kernel_request(const ContextRecord& context, const LaunchConfig& config, const Kernel& kernel,
                            const KernelArguments& arguments);
 NodeRequest memset_request(const ContextRecord& context, const graph::Operand& dst, detail::FillPattern pattern,

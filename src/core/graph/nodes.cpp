@@ -124,6 +124,13 @@ void KernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
   core::set_kernel_attributes(handle(), config);
 }
 
+void KernelNode::update(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const {
+  GraphAccess::node(*this);
+  ContextGuard guard(core::ContextChoice::current());
+  set(*this, core::kernel_request(guard.context(), config, kernel, arguments));
+  core::set_kernel_attributes(handle(), config);
+}
+
 // ---- Memory ---------------------------------------------------------------------------------------------------------
 
 DevicePointer AllocNode::dptr() const { return alloc_params(*this).dptr; }
@@ -176,8 +183,10 @@ void MemsetNode::replace(cuprum::detail::FillPattern pattern) const {
     throw InvalidArgument(text("another value for ", *this, ": its rows of ", bytes,
                                " bytes are not a multiple of the value's ", pattern.width));
   }
-  replace(Operand(before.dst, owner_of(*this, 0)), pattern, bytes / pattern.width, before.height, before.pitch);
+  replace(dst_operand(), pattern, bytes / pattern.width, before.height, before.pitch);
 }
+
+Operand MemsetNode::dst_operand() const { return Operand(dptr(), owner_of(*this, 0)); }
 
 void MemsetNode::update(const Operand& dst) const {
   const CUDA_MEMSET_NODE_PARAMS before = memset_params(*this);
@@ -214,9 +223,13 @@ void MemcpyNode::update(const Operand& dst, const Operand& src, const CopyExtent
   set(*this, core::memcpy_request(guard.context(), dst, src, extent));
 }
 
-void MemcpyNode::update_dst(const Operand& dst) const { update(dst, Operand(src(), owner_of(*this, 1)), extent()); }
+Operand MemcpyNode::dst_operand() const { return Operand(dst(), owner_of(*this, 0)); }
 
-void MemcpyNode::update_src(const Operand& src) const { update(Operand(dst(), owner_of(*this, 0)), src, extent()); }
+Operand MemcpyNode::src_operand() const { return Operand(src(), owner_of(*this, 1)); }
+
+void MemcpyNode::update_dst(const Operand& dst) const { update(dst, src_operand(), extent()); }
+
+void MemcpyNode::update_src(const Operand& src) const { update(dst_operand(), src, extent()); }
 
 // ---- Child graphs, events and callbacks -----------------------------------------------------------------------------
 

@@ -20,6 +20,42 @@ TEST_F(GraphUpdateTest, AKernelNodeGetsOtherArguments) {
   EXPECT_THAT(cells.first(3), ElementsAre(0, 0, 9));
 }
 
+TEST_F(GraphUpdateTest, ArgumentsKnownAtRunTimeReplaceOthersAndKeepTheirBuffers) {
+  GraphDefinition graph;
+  const KernelNode node = graph.launch(one, kernel("add"), data, 1);
+  Buffer other = upload(std::vector<int>{10}, stream);
+  stream.sync();
+  const DevicePointer address = other.handle();
+  const int amount = 7;
+  const void* addresses[] = {&address, &amount};
+  const std::size_t sizes[] = {sizeof address, sizeof amount};
+  const KernelArguments arguments{addresses, sizes, {&other, 1}};
+  node.update_arguments(arguments);
+  Graph executable = graph.instantiate();
+  executable.launch(stream);
+  executable[node].update(one, kernel("add"), arguments);
+  const Buffer copy = other.slice(0, sizeof(int));
+  other.close();
+  executable.launch(stream);
+  EXPECT_EQ(download<int>(copy, stream).at(0), 24);
+  EXPECT_EQ(cells[0], 0) << "the first arguments were replaced before any launch";
+}
+
+TEST_F(GraphUpdateTest, AFillTakesTheBytesOfAValue) {
+  GraphDefinition graph;
+  const std::uint16_t value = 0x0102;
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  const MemsetNode node = graph.memset(data, bytes, 2);
+  EXPECT_EQ(node.element_size(), 2u);
+  run(graph);
+  EXPECT_EQ(cells[0], 0x01020102);
+  node.update(node.dst_operand(), bytes.first(1), 4);
+  run(graph);
+  EXPECT_EQ(cells[0], 0x02020202);
+  const std::byte three[3] = {};
+  EXPECT_THAT(error_of<InvalidArgument>([&] { graph.memset(data, three, 1); }), HasSubstr("3 bytes"));
+}
+
 TEST_F(GraphUpdateTest, AKernelNodeGetsAnotherShapeAndKeepsItsArguments) {
   GraphDefinition graph;
   const KernelNode node = graph.launch(one, kernel("shape"), data);
