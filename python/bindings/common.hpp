@@ -3,7 +3,10 @@
 // Each file binds one concept in a function bind_…(module) that module.cpp calls. Objects of the library are held by
 // value: its handles are cheap to copy. What can wait or calls the driver runs without the GIL; arguments are converted
 // before it is given up.
-#pragma once
+// A guard by name, because this is a precompiled header: where a compiler cache brings it, its time is not that of the
+// file, and `#pragma once` takes the two for different ones.
+#ifndef CUPRUM_PYTHON_BINDINGS_COMMON_HPP
+#define CUPRUM_PYTHON_BINDINGS_COMMON_HPP
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -27,8 +30,10 @@ void bind_device(nb::module_& module);
 void bind_device_properties(nb::module_& module);
 void bind_driver(nb::module_& module);
 void bind_event(nb::module_& module);
+void bind_kernel(nb::module_& module);
 void bind_launch(nb::module_& module);
 void bind_launch_config(nb::module_& module);
+void bind_object_code(nb::module_& module);
 void bind_stream(nb::module_& module);
 
 /// For functions whose arguments need no Python.
@@ -109,3 +114,5 @@ Py_hash_t hash_of(const Class& self) {
 }
 
 }  // namespace cuprum::python
+
+#endif

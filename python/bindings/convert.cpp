@@ -44,7 +44,12 @@ nb::object raw_handle(const char* type, std::uint64_t value) {
 }
 
 std::uint64_t raw_value(nb::handle object, const char* what) {
-  nb::object number = nb::steal(PyNumber_Long(object.ptr()));
+  // int() would also take these, and make something of them.
+  const bool is_number = !PyFloat_Check(object.ptr()) && !PyUnicode_Check(object.ptr()) &&
+                         !PyBytes_Check(object.ptr()) && !PyByteArray_Check(object.ptr()) &&
+                         nb::hasattr(object, "__int__");
+  nb::object number;
+  if (is_number) number = nb::steal(PyNumber_Long(object.ptr()));
   if (!number.is_valid()) {
     PyErr_Clear();
     throw nb::type_error(

@@ -25,4 +25,6 @@ NB_MODULE(_core, module) {
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);
+  bind_kernel(module);
+  bind_object_code(module);
 }
