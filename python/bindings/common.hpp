@@ -24,15 +24,19 @@ namespace cuprum::python {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-void bind_errors(nb::module_& module);
+void bind_buffer(nb::module_& module);
 void bind_context(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_device_properties(nb::module_& module);
 void bind_driver(nb::module_& module);
+void bind_errors(nb::module_& module);
 void bind_event(nb::module_& module);
+void bind_host(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_launch(nb::module_& module);
 void bind_launch_config(nb::module_& module);
+void bind_memory_pools(nb::module_& module);
+void bind_memory_resource(nb::module_& module);
 void bind_object_code(nb::module_& module);
 void bind_stream(nb::module_& module);
 
@@ -63,6 +67,8 @@ std::string type_of(nb::handle object);
 
 /// Keeps a Python object for as long as C++ has a copy of this. The last one may go on any thread.
 std::shared_ptr<void> kept_object(nb::handle object);
+/// What kept_object() was given; None for what is kept by others.
+nb::object object_kept(const std::shared_ptr<void>& kept);
 
 /// `value` as "0x7f…".
 std::string hexadecimal(std::uint64_t value);

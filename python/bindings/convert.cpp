@@ -19,16 +19,27 @@ nb::handle cuda_bindings_driver() {
   return driver;
 }
 
+/// Drops a reference from any thread; not when the interpreter is gone.
+struct LetGo {
+  void operator()(void* kept) const {
+    if (!nb::is_alive()) return;
+    nb::gil_scoped_acquire acquired;
+    nb::error_scope error_of_the_caller;
+    Py_DECREF(static_cast<PyObject*>(kept));
+  }
+};
+
 }  // namespace
 
 std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::repr(nb::handle(object.type()))); }
 
 std::shared_ptr<void> kept_object(nb::handle object) {
-  return {static_cast<void*>(nb::borrow(object).release().ptr()), [](void* kept) {
-            if (!nb::is_alive()) return;
-            nb::gil_scoped_acquire acquired;
-            Py_DECREF(static_cast<PyObject*>(kept));
-          }};
+  return {static_cast<void*>(nb::borrow(object).release().ptr()), LetGo{}};
+}
+
+nb::object object_kept(const std::shared_ptr<void>& kept) {
+  if (!kept || !std::get_deleter<LetGo>(kept)) return nb::none();
+  return nb::borrow(static_cast<PyObject*>(kept.get()));
 }
 
 std::string hexadecimal(std::uint64_t value) {

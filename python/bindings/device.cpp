@@ -3,6 +3,7 @@
 
 #include "bindings/common.hpp"
 #include "bindings/event.hpp"
+#include "bindings/memory_resource.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -101,6 +102,15 @@ Event create_event(const PythonDevice& self, nb::handle options) {
   return without_gil([&] { return device.create_event(wanted); });
 }
 
+nb::object allocate(const PythonDevice& self, nb::handle size, nb::handle stream) {
+  const Device& device = initialised(self);
+  if (nb::object resource = python_resource(device.memory_resource()); resource.is_valid())
+    return resource.attr("allocate")(size, "stream"_a = stream_or_default(stream));
+  const std::size_t bytes = size_from(size);
+  const Stream queue = stream_or_default(stream);
+  return nb::cast(without_gil([&] { return device.allocate(bytes, queue); }));
+}
+
 Context create_context(const PythonDevice& self, nb::handle options) {
   if (!options.is_none()) {
     throw NotSupported(
@@ -166,6 +176,20 @@ void bind_device(nb::module_& module) {
           "The context that functions of this device use on this thread.")
       .def_prop_ro(
           "default_stream", [](const PythonDevice&) { return default_stream(); }, "The default stream.")
+      .def_prop_rw(
+          "memory_resource",
+          [](const PythonDevice& self) {
+            const Device& device = initialised(self);
+            return memory_resource_object(without_gil([&] { return device.memory_resource(); }));
+          },
+          [](const PythonDevice& self, nb::handle given) {
+            const Device& device = initialised(self);
+            const MemoryResource resource = memory_resource_from(given);
+            without_gil([&] { device.set_memory_resource(resource); });
+          },
+          nb::for_setter(nb::arg().none()), "What allocate() draws on, in all threads.")
+      .def("allocate", &allocate, "size"_a.none(), "stream"_a = nb::none(),
+           "A Buffer of `size` bytes from memory_resource, usable by work that is queued on `stream` from now on.")
       .def(
           "can_access_peer",
           [](const PythonDevice& self, nb::handle peer) { return self.device.can_access_peer(device_from(peer)); },
@@ -192,11 +216,13 @@ void bind_device(nb::module_& module) {
              return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
            })
       .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
-      .def("__eq__",
-           [](const PythonDevice& self, nb::handle other) -> nb::object {
-             if (!nb::isinstance<PythonDevice>(other)) return nb::borrow(Py_NotImplemented);
-             return nb::bool_(self.device == nb::cast<const PythonDevice&>(other).device);
-           })
+      .def(
+          "__eq__",
+          [](const PythonDevice& self, nb::handle other) -> nb::object {
+            if (!nb::isinstance<PythonDevice>(other)) return nb::borrow(Py_NotImplemented);
+            return nb::bool_(self.device == nb::cast<const PythonDevice&>(other).device);
+          },
+          nb::arg().none())
       .def("__reduce__", [](const PythonDevice& self) {
         return nb::make_tuple(nb::type<PythonDevice>(), nb::make_tuple(self.device.device_id()));
       });

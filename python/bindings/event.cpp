@@ -53,7 +53,7 @@ void bind_event(nb::module_& module) {
             }
           },
           WithoutGil(), nb::is_operator(), "The milliseconds from `other` to this event.")
-      .def("__eq__", &equal<Event>)
+      .def("__eq__", &equal<Event>, nb::arg().none())
       .def("__hash__", &hash_of<Event>)
       .def("__repr__", [](const Event& self) {
         return "<Event handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";

@@ -22,6 +22,10 @@ NB_MODULE(_core, module) {
   bind_context(module);
   bind_event(module);
   bind_stream(module);
+  bind_memory_resource(module);
+  bind_buffer(module);
+  bind_memory_pools(module);
+  bind_host(module);
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);

@@ -60,6 +60,8 @@ Event record(const Stream& self, nb::handle event, nb::handle options) {
 Stream own_stream_from(nb::handle object) {
   if (nb::isinstance<Stream>(object)) return nb::cast<Stream>(object);
   if (nb::isinstance<graph::GraphBuilder>(object)) return nb::cast<const graph::GraphBuilder&>(object).stream();
+  if (object.is_none())
+    throw nb::type_error("stream is required: pass device.default_stream explicitly to use the default stream");
   throw nb::type_error(("stream must be a Stream or a GraphBuilder, not " + type_of(object)).c_str());
 }
 
@@ -103,7 +105,7 @@ void bind_stream(nb::module_& module) {
       .def_prop_ro(
           "device", [](const Stream& self) { return device_object(self.device()); }, "Its device.")
       .def_prop_ro("context", &Stream::context, "The context it belongs to.")
-      .def("__eq__", &equal<Stream>)
+      .def("__eq__", &equal<Stream>, nb::arg().none())
       .def("__hash__", &hash_of<Stream>)
       .def("__repr__", [](const Stream& self) {
         const std::uint64_t context = self.handle() ? reinterpret_cast<std::uint64_t>(self.context().handle()) : 0;

@@ -8,13 +8,18 @@
 """
 
 from ._core import (
+    Buffer,
     Context,
     Device,
+    DeviceMemoryResource,
     DeviceProperties,
     Event,
+    Host,
     Kernel,
     LaunchConfig,
+    MemoryResource,
     ObjectCode,
+    PinnedMemoryResource,
     Stream,
     default_stream,
     launch,

@@ -1,0 +1,298 @@
+// Memory resources: see <cuprum/memory_resource.hpp>.
+#include "bindings/memory_resource.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace cuprum::python {
+namespace {
+
+/// Calls a resource that is written in Python. Holds its object; that object does not hold this, so that both go when
+/// nobody needs them.
+class PythonResource : public MemoryResource::Interface {
+ public:
+  explicit PythonResource(nb::handle object) : object_(kept_object(object)), key_(object.ptr()) {}
+  ~PythonResource() override;
+
+  PyObject* object() const { return key_; }
+
+  DevicePointer allocate(std::size_t, const Stream&) override {
+    throw WrongState("a memory resource that is written in Python gives out Buffers: allocate one of those");
+  }
+
+  Buffer allocate_buffer(const MemoryResource&, std::size_t size, const Stream& stream) override {
+    nb::gil_scoped_acquire acquired;
+    nb::object buffer = nb::handle(key_).attr("allocate")(size, "stream"_a = stream);
+    if (!nb::isinstance<Buffer>(buffer)) {
+      throw nb::type_error((type_of(key_) + ".allocate must return a Buffer, not " + type_of(buffer)).c_str());
+    }
+    return nb::cast<Buffer>(buffer);
+  }
+
+  void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override {
+    if (!nb::is_alive()) return;  // the process ends, and with it the memory
+    nb::gil_scoped_acquire acquired;
+    nb::error_scope error_of_the_caller;  // the buffer may go because an exception passes
+    nb::handle(key_).attr("deallocate")(pointer, size, "stream"_a = stream);
+  }
+
+  bool is_device_accessible() const override { return truth("is_device_accessible"); }
+  bool is_host_accessible() const override { return truth("is_host_accessible"); }
+  bool is_managed() const override { return truth("is_managed"); }
+
+  std::optional<int> device_id() const override {
+    nb::gil_scoped_acquire acquired;
+    try {
+      const int device = nb::cast<int>(nb::handle(key_).attr("device_id"));
+      return device < 0 ? std::nullopt : std::optional(device);
+    } catch (const std::exception&) {
+      return std::nullopt;  // many raise here to say that their memory is on no device
+    }
+  }
+
+ private:
+  bool truth(const char* name) const {
+    nb::gil_scoped_acquire acquired;
+    const int value = PyObject_IsTrue(nb::object(nb::handle(key_).attr(name)).ptr());
+    if (value < 0) throw nb::python_error();
+    return value != 0;
+  }
+
+  std::shared_ptr<void> object_;
+  PyObject* key_;
+};
+
+/// Which Python object stands for which resource.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<PyObject*, std::weak_ptr<PythonResource>> written_in_python;
+  std::unordered_map<const void*, nb::object> objects;  ///< weak references, by implementation
+  /// By a Buffer's object: a weak reference to it and the object of its resource, where the implementation does not
+  /// tell that.
+  std::unordered_map<PyObject*, std::pair<nb::object, nb::object>> of_buffers;
+  std::vector<PyObject*> native_classes;
+};
+
+Registry& registry() {
+  static Registry& registry = *new Registry;  // never ends: objects may go after everything else
+  return registry;
+}
+
+PythonResource::~PythonResource() {
+  std::lock_guard lock(registry().mutex);
+  const auto found = registry().written_in_python.find(key_);
+  if (found != registry().written_in_python.end() && found->second.expired()) registry().written_in_python.erase(found);
+}
+
+std::shared_ptr<PythonResource> python_interface(nb::handle object) {
+  auto made = std::make_shared<PythonResource>(object);
+  std::lock_guard lock(registry().mutex);
+  std::weak_ptr<PythonResource>& known = registry().written_in_python[object.ptr()];
+  if (std::shared_ptr<PythonResource> there = known.lock()) return there;
+  known = made;
+  return made;
+}
+
+/// A weak reference that takes an entry out of a table when its object goes.
+template <typename Table, typename Key>
+nb::object reference_for(Table Registry::* table, Key key, nb::handle object) {
+  nb::object forget = nb::cpp_function([table, key](nb::handle) {
+    typename Table::node_type gone;  // goes after the lock: it may end Python objects
+    std::lock_guard lock(registry().mutex);
+    gone = (registry().*table).extract(key);
+  });
+  return nb::weakref(object, forget);
+}
+
+/// The object that stands for an implementation now; invalid when there is none.
+nb::object registered_object(const void* implementation) {
+  nb::object reference;
+  {
+    std::lock_guard lock(registry().mutex);
+    const auto found = registry().objects.find(implementation);
+    if (found == registry().objects.end()) return {};
+    reference = found->second;
+  }
+  nb::object object = reference();
+  return object.is_none() ? nb::object() : object;
+}
+
+nb::object new_object(const MemoryResource& resource) {
+  if (const auto pool = resource.as<DeviceMemoryResource>()) return nb::cast(*pool);
+  if (const auto pool = resource.as<PinnedMemoryResource>()) return nb::cast(*pool);
+  return nb::cast(resource);
+}
+
+/// The resource of the library in a Python object; empty for one that is written in Python.
+const MemoryResource& native(nb::handle object) { return *nb::inst_ptr<MemoryResource>(object); }
+
+[[noreturn]] void refuse_abstract(nb::handle self, const char* member) {
+  throw nb::type_error((std::string("MemoryResource.") + member + " must be implemented by subclasses, which " +
+                        type_of(self) + " does not do")
+                           .c_str());
+}
+
+const MemoryResource& implemented(nb::handle self, const char* member) {
+  const MemoryResource& resource = native(self);
+  if (!resource.implementation()) refuse_abstract(self, member);
+  return resource;
+}
+
+nb::object allocate(nb::handle self, nb::handle size, nb::handle stream) {
+  const MemoryResource& resource = implemented(self, "allocate");
+  const std::size_t bytes = size_from(size);
+  const Stream queue = stream_or_default(stream);
+  return buffer_from_resource(without_gil([&] { return resource.allocate(bytes, queue); }), self);
+}
+
+void deallocate(nb::handle self, nb::handle pointer, nb::handle size, nb::handle stream) {
+  const MemoryResource& resource = implemented(self, "deallocate");
+  const std::uint64_t address = raw_value(pointer, "ptr");
+  const std::size_t bytes = size_from(size);
+  const Stream queue = stream_or_default(stream);
+  without_gil([&] { resource.deallocate(address, bytes, queue); });
+}
+
+/// Objects of Python classes are complete without a call of this class's __init__, which many forget.
+PyObject* new_instance(PyTypeObject* type, PyObject*, PyObject*) noexcept {
+  try {
+    nb::object object = nb::inst_alloc(reinterpret_cast<PyObject*>(type));
+    new (nb::inst_ptr<MemoryResource>(object)) MemoryResource();
+    nb::inst_mark_ready(object);
+    return object.release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+int initialise(PyObject*, PyObject*, PyObject*) noexcept { return 0; }
+
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&new_instance)},
+                       {Py_tp_init, reinterpret_cast<void*>(&initialise)},
+                       {0, nullptr}};
+
+}  // namespace
+
+bool is_written_in_python(nb::handle object) {
+  const std::vector<PyObject*>& classes = registry().native_classes;
+  return std::find(classes.begin(), classes.end(), reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))) == classes.end();
+}
+
+MemoryResource memory_resource_from(nb::handle object) {
+  if (!nb::isinstance<MemoryResource>(object)) {
+    throw nb::type_error(("a MemoryResource is expected, not " + type_of(object)).c_str());
+  }
+  if (!is_written_in_python(object) && native(object).implementation()) {
+    register_resource(object);
+    return native(object);
+  }
+  return MemoryResource(python_interface(object));
+}
+
+nb::object python_resource(const MemoryResource& resource) {
+  const auto* written = dynamic_cast<const PythonResource*>(resource.implementation().get());
+  return written ? nb::borrow(written->object()) : nb::object();
+}
+
+nb::object memory_resource_object(const MemoryResource& resource) {
+  if (nb::object object = python_resource(resource); object.is_valid()) return object;
+  if (nb::object object = registered_object(resource.implementation().get()); object.is_valid()) return object;
+  nb::object object = new_object(resource);
+  register_resource(object);
+  return object;
+}
+
+void register_resource(nb::handle object) {
+  const void* const implementation = native(object).implementation().get();
+  if (!implementation || registered_object(implementation).is_valid()) return;
+  nb::object reference = reference_for(&Registry::objects, implementation, object);
+  std::lock_guard lock(registry().mutex);
+  std::swap(registry().objects[implementation], reference);
+}
+
+void add_native_class(nb::handle type) { registry().native_classes.push_back(type.ptr()); }
+
+nb::object buffer_from_resource(Buffer buffer, nb::handle resource) {
+  const void* const implementation = native(resource).implementation().get();
+  nb::object object = nb::cast(std::move(buffer));
+  if (!is_written_in_python(resource)) register_resource(resource);
+  if (registered_object(implementation).is(resource)) return object;
+  nb::object reference = reference_for(&Registry::of_buffers, object.ptr(), object);
+  std::pair<nb::object, nb::object> entry(std::move(reference), nb::borrow(resource));
+  std::lock_guard lock(registry().mutex);
+  std::swap(registry().of_buffers[object.ptr()], entry);
+  return object;
+}
+
+nb::object resource_of_buffer(nb::handle buffer) {
+  const Buffer& self = *nb::inst_ptr<Buffer>(buffer);
+  std::optional<MemoryResource> resource;
+  try {
+    resource = self.memory_resource();
+  } catch (const InvalidArgument&) {
+    return nb::none();  // closed
+  }
+  if (!resource) return nb::none();
+  {
+    std::lock_guard lock(registry().mutex);
+    const auto found = registry().of_buffers.find(buffer.ptr());
+    if (found != registry().of_buffers.end()) return found->second.second;
+  }
+  return memory_resource_object(*resource);
+}
+
+Stream stream_or_default(nb::handle stream) { return stream.is_none() ? default_stream() : own_stream_from(stream); }
+
+std::size_t size_from(nb::handle number) {
+  nb::object index = nb::steal(PyNumber_Index(number.ptr()));
+  if (!index.is_valid()) throw nb::python_error();
+  const std::size_t size = PyLong_AsSize_t(index.ptr());
+  if (size == static_cast<std::size_t>(-1) && PyErr_Occurred()) throw nb::python_error();
+  return size;
+}
+
+void bind_memory_resource(nb::module_& module) {
+  nb::class_<MemoryResource> bound(
+      module, "MemoryResource", nb::is_weak_referenceable(), nb::type_slots(slots),
+      "Where buffers come from. To bring your own, derive from it and write allocate, deallocate,\n"
+      "is_device_accessible, is_host_accessible and device_id:\n\n"
+      ">>> import ctypes\n"
+      ">>> from cuprum import Buffer, Device, MemoryResource\n"
+      ">>> class HostMemory(MemoryResource):\n"
+      "...     is_device_accessible, is_host_accessible, device_id = False, True, -1\n"
+      "...     def __init__(self):\n"
+      "...         self.blocks = {}\n"
+      "...     def allocate(self, size, *, stream=None):\n"
+      "...         block = (ctypes.c_byte * size)()\n"
+      "...         self.blocks[ctypes.addressof(block)] = block\n"
+      "...         return Buffer.from_handle(ctypes.addressof(block), size, mr=self)\n"
+      "...     def deallocate(self, ptr, size, *, stream=None):\n"
+      "...         del self.blocks[ptr]\n"
+      ">>> Device().set_current()\n"
+      ">>> with HostMemory().allocate(16) as buffer:\n"
+      "...     buffer.is_host_accessible, buffer.size\n"
+      "(True, 16)\n");
+  add_native_class(bound);
+  bound
+      .def("allocate", &allocate, "size"_a.none(), "stream"_a = nb::none(),
+           "A Buffer of `size` bytes, usable by work that is queued on `stream` from now on.")
+      .def("deallocate", &deallocate, "ptr"_a.none(), "size"_a.none(), "stream"_a = nb::none(),
+           "Takes back what a Buffer of this resource had, after the work that is queued on `stream`.")
+      .def_prop_ro(
+          "is_device_accessible",
+          [](nb::handle self) { return implemented(self, "is_device_accessible").is_device_accessible(); },
+          "Whether kernels can use the memory.")
+      .def_prop_ro(
+          "is_host_accessible",
+          [](nb::handle self) { return implemented(self, "is_host_accessible").is_host_accessible(); },
+          "Whether the host can use the memory.")
+      .def_prop_ro(
+          "is_managed", [](nb::handle self) { return native(self).implementation() && native(self).is_managed(); },
+          "Whether it is CUDA's managed memory, which moves to where it is used.")
+      .def_prop_ro(
+          "device_id", [](nb::handle self) { return implemented(self, "device_id").device_id().value_or(-1); },
+          "The device that the memory is on; -1 for host memory.");
+}
+
+}  // namespace cuprum::python

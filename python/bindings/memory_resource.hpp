@@ -1,0 +1,48 @@
+// Memory resources between C++ and Python. One that is written in Python is an object whose class derives from
+// cuprum.MemoryResource; C++ reaches it through an interface that calls its methods. One of the library has one Python
+// object at a time, found by its implementation.
+#pragma once
+
+#include "bindings/common.hpp"
+
+namespace cuprum::python {
+
+/// The resource that a Python object is: one of the library's, or one written in Python. TypeError for what else.
+MemoryResource memory_resource_from(nb::handle object);
+
+/// The Python object of a resource: the one that is there, else a new one of the class that fits.
+nb::object memory_resource_object(const MemoryResource& resource);
+
+/// Whether a Python class overrides parts of the resource, so that its methods have to be called through Python.
+bool is_written_in_python(nb::handle resource);
+
+/// The object of a resource that is written in Python; an invalid one for a resource of the library.
+nb::object python_resource(const MemoryResource& resource);
+
+/// A new Python object of a buffer that `resource` made, whose memory_resource is that very object.
+nb::object buffer_from_resource(Buffer buffer, nb::handle resource);
+
+/// The Python object of the resource that a buffer comes from, or None.
+nb::object resource_of_buffer(nb::handle buffer);
+
+/// Makes the object known as that of its resource, unless there is one.
+void register_resource(nb::handle object);
+
+/// Names the Python class of a kind of resource of the library.
+void add_native_class(nb::handle type);
+
+/// What was given as `stream` for an allocation: None is the default stream.
+Stream stream_or_default(nb::handle stream);
+
+/// A number of bytes. TypeError for what is no integer, OverflowError for what is no size.
+std::size_t size_from(nb::handle number);
+
+/// Ends an object of the library that Python held, without the GIL: that can wait for the device, and so for host
+/// functions that need it.
+template <typename Class>
+void destroy_without_gil(void* object) noexcept {
+  nb::gil_scoped_release released;
+  static_cast<Class*>(object)->~Class();
+}
+
+}  // namespace cuprum::python
