@@ -53,6 +53,9 @@ decltype(auto) without_gil(Function&& function) {
 /// Sets Python's error for the exception that is being handled. For functions that nanobind does not wrap.
 void set_python_error() noexcept;
 
+/// Throws an exception of cuprum._errors.
+[[noreturn]] void throw_error(const char* name, const char* message);
+
 /// A class that functions make and nobody else: calling it raises RuntimeError with this text.
 template <typename Class>
 void forbid_construction(nb::class_<Class>& bound, const char* message) {

@@ -59,9 +59,7 @@ const Device& initialised(const PythonDevice& self) {
   if (self.is_initialised) return self.device;
   const std::string message = "Device " + std::to_string(self.device.device_id()) +
                               " is not yet initialized, perhaps you forgot to call .set_current() first?";
-  nb::object error = nb::module_::import_("cuprum._errors").attr("CUDAError")(message);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
+  throw_error("CUDAError", message.c_str());
 }
 
 nb::object set_current(PythonDevice& self, nb::handle context) {
@@ -201,6 +199,9 @@ void bind_device(nb::module_& module) {
       .def("create_context", &create_context, "options"_a = nb::none(), "A new context; it does not become current.")
       .def("create_stream", &create_stream, "obj"_a = nb::none(), "options"_a = nb::none(),
            "A new stream, or one that wraps the stream of `obj`, an object with __cuda_stream__.")
+      .def(
+          "create_graph_builder", [](const PythonDevice& self) { return initialised(self).create_graph_builder(); },
+          "A builder of graphs with a stream of its own.")
       .def("create_event", &create_event, "options"_a = nb::none(), "An event that is yet to be recorded.")
       .def(
           "sync",

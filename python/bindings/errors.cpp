@@ -59,6 +59,11 @@ void translate() {
 
 }  // namespace
 
+void throw_error(const char* name, const char* message) {
+  raise_error(name, message);
+  throw nb::python_error();
+}
+
 void set_python_error() noexcept {
   try {
     try {

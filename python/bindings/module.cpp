@@ -1,5 +1,6 @@
 // cuprum._core: libcuprum for Python. The package's Python files say under which names users find what is in here.
 #include "bindings/common.hpp"
+#include "bindings/graph.hpp"
 
 namespace {
 
@@ -31,4 +32,9 @@ NB_MODULE(_core, module) {
   bind_launch(module);
   bind_kernel(module);
   bind_object_code(module);
+  bind_graph_condition(module);
+  bind_graph_definition(module);
+  bind_graph_nodes(module);
+  bind_executable_graph(module);
+  bind_graph_builder(module);
 }

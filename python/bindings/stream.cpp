@@ -95,6 +95,7 @@ void bind_stream(nb::module_& module) {
             return Stream::from_handle(reinterpret_cast<CUstream_st*>(raw_value(handle, "handle")));
           },
           "handle"_a, "Wraps a CUstream that somebody else owns and keeps alive.")
+      .def("create_graph_builder", &Stream::create_graph_builder, "A builder that captures what is queued on it.")
       .def_static("legacy_default", &Stream::legacy_default, "CUDA's legacy default stream.")
       .def_static("per_thread_default", &Stream::per_thread_default, "CUDA's default stream of the calling thread.")
       .def_prop_ro(

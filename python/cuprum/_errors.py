@@ -48,3 +48,7 @@ class LibraryError(CUDAError, RuntimeError):
     """A call of NVRTC, nvJitLink, libNVVM or NVML failed."""
 
     library: str = ""
+
+
+class GraphUpdateError(CUDAError, ValueError):
+    """An executable graph can't be made to do what another one does; the message says why."""

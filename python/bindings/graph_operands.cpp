@@ -1,0 +1,151 @@
+// What nodes of graphs are given, out of Python objects.
+#include <cstring>
+
+#include "bindings/graph.hpp"
+
+namespace cuprum::python {
+namespace {
+
+template <typename Class>
+const Class& checked(nb::handle object, const char* what) {
+  if (!nb::isinstance<Class>(object)) throw nb::type_error((std::string(what) + ", got " + type_of(object)).c_str());
+  return *nb::inst_ptr<Class>(object);
+}
+
+/// Calls a Python function on a thread of the driver. What it raises can't reach anybody, so Python reports it.
+struct PythonFunction {
+  std::shared_ptr<void> function;
+
+  void operator()() const {
+    if (!nb::is_alive()) return;
+    nb::gil_scoped_acquire acquired;
+    PyObject* const callable = static_cast<PyObject*>(function.get());
+    PyObject* const result = PyObject_CallNoArgs(callable);
+    if (!result) PyErr_WriteUnraisable(callable);
+    Py_XDECREF(result);
+  }
+};
+
+}  // namespace
+
+const graph::GraphNode& node_from(nb::handle object) { return checked<graph::GraphNode>(object, "expected GraphNode"); }
+
+const graph::GraphCondition& condition_from(nb::handle object) {
+  return checked<graph::GraphCondition>(
+      object, "condition must be a GraphCondition object (from create_condition() of a graph or a builder)");
+}
+
+const LaunchConfig& config_from(nb::handle object) {
+  return checked<LaunchConfig>(object, "config must be a LaunchConfig");
+}
+
+const Kernel& kernel_from(nb::handle object) { return checked<Kernel>(object, "kernel must be a Kernel"); }
+
+const Event& event_from(nb::handle object) { return checked<Event>(object, "event must be an Event"); }
+
+graph::Operand operand_from(nb::handle object, nb::handle owner, const char* side) {
+  if (nb::isinstance<Buffer>(object)) {
+    if (!owner.is_none()) {
+      const std::string message = std::string(side) + "_owner cannot be used when " + side + " is a Buffer";
+      throw nb::value_error(message.c_str());
+    }
+    const Buffer& buffer = nb::cast<const Buffer&>(object);
+    if (buffer.handle() == 0) {
+      const std::string message = std::string(side) + " Buffer has no active allocation";
+      throw nb::value_error(message.c_str());
+    }
+    return graph::Operand(buffer);
+  }
+  const std::string what = std::string(side) + ", if it is no Buffer,";
+  return graph::Operand(DevicePointer{raw_value(object, what.c_str())}, owner.is_none() ? nullptr : kept_object(owner));
+}
+
+std::vector<std::byte> fill_value(nb::handle object) {
+  if (PyLong_Check(object.ptr())) {
+    const long value = PyLong_AsLong(object.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (value < 0 || value > 255) {
+      const std::string message = "a fill with the int " + std::to_string(value) +
+                                  ": an int must be 0 to 255; pass bytes or a scalar of NumPy for a wider value";
+      PyErr_SetString(PyExc_OverflowError, message.c_str());
+      throw nb::python_error();
+    }
+    return {static_cast<std::byte>(value)};
+  }
+  Py_buffer view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    throw nb::type_error(("value must be an int or support the buffer protocol, got " + type_of(object)).c_str());
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(view.len));
+  std::memcpy(bytes.data(), view.buf, bytes.size());
+  PyBuffer_Release(&view);
+  if (bytes.size() != 1 && bytes.size() != 2 && bytes.size() != 4)
+    throw nb::value_error(("value must be 1, 2, or 4 bytes, got " + std::to_string(bytes.size())).c_str());
+  return bytes;
+}
+
+graph::GraphCompleteOptions complete_options_from(nb::handle given) {
+  if (given.is_none()) return {};
+  const nb::object options = options_object("GraphCompleteOptions", given, "Graph completion options");
+  graph::GraphCompleteOptions wanted{.auto_free_on_launch = flag(options, "auto_free_on_launch"),
+                                     .device_launch = flag(options, "device_launch"),
+                                     .use_node_priority = flag(options, "use_node_priority")};
+  const nb::object stream = options.attr("upload_stream");
+  if (!stream.is_none()) wanted.upload_stream = stream_from(stream);
+  return wanted;
+}
+
+graph::GraphDebugPrintOptions debug_print_options_from(nb::handle given) {
+  if (given.is_none()) return {};
+  const nb::object options = options_object("GraphDebugPrintOptions", given, "Graph print options");
+  graph::GraphDebugPrintOptions wanted;
+  const auto read = [&](bool& field, const char* name) { field = flag(options, name); };
+  read(wanted.verbose, "verbose");
+  read(wanted.runtime_types, "runtime_types");
+  read(wanted.kernel_node_params, "kernel_node_params");
+  read(wanted.memcpy_node_params, "memcpy_node_params");
+  read(wanted.memset_node_params, "memset_node_params");
+  read(wanted.host_node_params, "host_node_params");
+  read(wanted.event_node_params, "event_node_params");
+  read(wanted.ext_semas_signal_node_params, "ext_semas_signal_node_params");
+  read(wanted.ext_semas_wait_node_params, "ext_semas_wait_node_params");
+  read(wanted.kernel_node_attributes, "kernel_node_attributes");
+  read(wanted.handles, "handles");
+  read(wanted.mem_alloc_node_params, "mem_alloc_node_params");
+  read(wanted.mem_free_node_params, "mem_free_node_params");
+  read(wanted.batch_mem_op_node_params, "batch_mem_op_node_params");
+  read(wanted.extra_topo_info, "extra_topo_info");
+  read(wanted.conditional_node_params, "conditional_node_params");
+  return wanted;
+}
+
+HostFunction host_function_from(nb::handle function, nb::handle user_data) {
+  const nb::object native = nb::module_::import_("cuprum._callbacks").attr("native_callback")(function, user_data);
+  if (native.is_none()) return {.callable = PythonFunction{kept_object(function)}};
+  const auto address = nb::cast<std::uintptr_t>(native[0]);
+  const nb::object data = native[1];  // an address, or bytes to be copied
+  HostFunction host{.address = reinterpret_cast<void (*)(void*)>(address)};
+  if (nb::isinstance<nb::bytes>(data)) {
+    struct Owners {
+      std::shared_ptr<void> function;
+      std::vector<char> data;
+    };
+    const nb::bytes bytes = nb::cast<nb::bytes>(data);
+    auto owners =
+        std::make_shared<Owners>(Owners{kept_object(function), {bytes.c_str(), bytes.c_str() + bytes.size()}});
+    host.user_data = owners->data.empty() ? nullptr : owners->data.data();
+    host.owner = std::move(owners);
+  } else {
+    host.user_data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data));
+    host.owner = kept_object(function);
+  }
+  return host;
+}
+
+nb::object python_callable(const std::function<void()>& function) {
+  const auto* ours = function.target<PythonFunction>();
+  return ours ? nb::borrow(static_cast<PyObject*>(ours->function.get())) : nb::none();
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,293 @@
+"""Graphs: definitions, builders, executable graphs."""
+
+import ctypes
+import gc
+import sys
+import weakref
+
+import pytest
+
+from cuprum import CUDAError
+from cuprum.graph import (
+    EmptyNode,
+    Graph,
+    GraphBuilder,
+    GraphCompleteOptions,
+    GraphCondition,
+    GraphDefinition,
+    GraphNode,
+    HostCallbackNode,
+    IfElseNode,
+    IfNode,
+    SwitchNode,
+    WhileNode,
+)
+
+
+def run(graph, stream):
+    executable = graph.instantiate() if isinstance(graph, GraphDefinition) else graph
+    executable.launch(stream)
+    stream.sync()
+    return executable
+
+
+class TestDefinition:
+    def test_runs_nodes_in_the_order_of_edges(self, stream):
+        seen = []
+        graph = GraphDefinition()
+        second = graph.empty().callback(lambda: seen.append(2))
+        third = graph.callback(lambda: seen.append(3))
+        third.pred.add(second)
+        (first,) = second.pred
+        first.pred.add(graph.callback(lambda: seen.append(1)))
+        run(graph, stream)
+        assert seen == [1, 2, 3]
+        assert len(graph.nodes()) == 4
+        assert {(first, second), (second, third)} < graph.edges()
+
+    def test_edges_are_sets(self):
+        graph = GraphDefinition()
+        a, b, c = graph.empty(), graph.empty(), graph.empty()
+        c.pred = {a, b}
+        assert c.pred == {a, b}
+        assert a.succ == {c}
+        assert len(c.pred) == 2
+        assert a in c.pred and c not in c.pred and 3 not in c.pred
+        c.pred -= {a, 3}
+        assert c.pred == {b}
+        c.pred |= {a}
+        assert c.pred & {a} == {a}
+        c.pred.clear()
+        assert not c.pred
+        with pytest.raises(TypeError, match="GraphNode"):
+            c.pred.add(3)
+        with pytest.raises(ValueError):
+            c.pred.add(c)
+
+    def test_nodes_know_their_kind(self):
+        graph = GraphDefinition()
+        assert type(graph.empty()) is EmptyNode
+        assert type(graph.callback(print)) is HostCallbackNode
+        node = graph.join(graph.empty(), graph.empty())
+        assert isinstance(node, GraphNode)
+        assert node.graph == graph
+        assert {type(node) for node in graph.nodes()} == {EmptyNode, HostCallbackNode}
+        node.destroy()
+        assert not node.is_valid
+        assert node.type is None
+        assert node not in graph.nodes()
+
+    def test_refuses_a_cycle(self):
+        graph = GraphDefinition()
+        a = graph.empty()
+        b = a.join()
+        try:
+            a.pred.add(b)
+        except (CUDAError, ValueError):
+            return  # this driver refuses the edge
+        with pytest.raises(RuntimeError):
+            graph.instantiate()
+
+    def test_conditional_nodes_have_graphs_of_their_own(self, device):
+        graph = GraphDefinition()
+        kinds = [
+            (graph.if_then, (), IfNode, "if"),
+            (graph.if_else, (), IfElseNode, "if"),
+            (graph.while_loop, (), WhileNode, "while"),
+            (graph.switch, (3,), SwitchNode, "switch"),
+        ]
+        for add, more, kind, word in kinds:
+            condition = graph.create_condition(0)
+            node = add(condition, *more)
+            assert type(node) is kind
+            assert node.cond_type == word
+            assert node.condition == condition
+            assert all(isinstance(branch, GraphDefinition) for branch in node.branches)
+            with pytest.raises(TypeError, match="GraphCondition"):
+                add(1, *more)
+
+    def test_child_graphs_are_copies(self, stream):
+        seen = []
+        child = GraphDefinition()
+        child.callback(lambda: seen.append("child"))
+        graph = GraphDefinition()
+        node = graph.embed(child)
+        child.callback(lambda: seen.append("later"))
+        run(graph, stream)
+        assert seen == ["child"]
+        assert len(node.child_graph.nodes()) == 1
+
+    def test_events(self, device, stream):
+        graph = GraphDefinition()
+        event = device.create_event()
+        record = graph.record(event)
+        wait = record.wait(event)
+        assert record.event == event
+        assert wait.event == event
+        run(graph, stream)
+        other = device.create_event()
+        record.update(other)
+        assert record.event == other
+        with pytest.raises(TypeError, match="Event"):
+            graph.record(3)
+
+    def test_pictures(self, tmp_path):
+        graph = GraphDefinition()
+        graph.empty().callback(print)
+        assert graph.to_dot(title="two nodes").startswith("digraph")
+        graph.debug_dot_print(str(tmp_path / "graph.dot"))
+        assert "digraph" in (tmp_path / "graph.dot").read_text()
+
+
+class TestCallbacks:
+    def test_functions_are_kept_and_let_go(self, stream):
+        class Function:
+            calls = 0
+
+            def __call__(self):
+                Function.calls += 1
+
+        function = Function()
+        alive = weakref.ref(function)
+        graph = GraphDefinition()
+        node = graph.callback(function)
+        assert node.callback is function
+        executable = run(graph, stream)
+        del function, node, graph
+        gc.collect()
+        run(executable, stream)
+        assert Function.calls == 2
+        assert alive() is not None
+        executable.close()
+        del executable
+        stream.sync()
+        gc.collect()
+        assert alive() is None
+
+    def test_functions_of_ctypes(self, stream):
+        seen = []
+        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+        @signature
+        def function(data):
+            seen.append(ctypes.cast(data, ctypes.POINTER(ctypes.c_int))[0] if data else None)
+
+        number = ctypes.c_int(7)
+        graph = GraphDefinition()
+        nodes = [graph.callback(function, user_data=data) for data in (None, number, ctypes.addressof(number))]
+        nodes[1].pred.add(nodes[0])
+        nodes[2].pred.add(nodes[1])
+        number.value = 8  # the bytes were copied, the address was not
+        run(graph, stream)
+        assert seen == [None, 7, 8]
+
+    def test_refuses_what_can_not_be_called(self):
+        graph = GraphDefinition()
+        with pytest.raises(TypeError, match="callable"):
+            graph.callback(3)
+        with pytest.raises(ValueError, match="user_data"):
+            graph.callback(print, user_data=b"1")
+        with pytest.raises(TypeError, match="restype"):
+            graph.callback(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0))
+
+    def test_what_they_raise_is_reported(self, stream, monkeypatch):
+        def fail():
+            raise KeyError("lost")
+
+        graph = GraphDefinition()
+        graph.callback(fail)
+        reported = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda report: reported.append(repr(report.exc_value)))
+        run(graph, stream)
+        assert reported == ["KeyError('lost')"]
+
+
+class TestBuilder:
+    def test_captures(self, stream):
+        seen = []
+        builder = stream.create_graph_builder()
+        assert builder.begin_building().is_building
+        builder.callback(lambda: seen.append(1))
+        left, right = builder.split(2)
+        assert right.is_join_required and not left.is_join_required
+        left.callback(lambda: seen.append(2))
+        right.callback(lambda: seen.append(2))
+        GraphBuilder.join(left, right).callback(lambda: seen.append(3))
+        builder.end_building()
+        assert not builder.is_building
+        graph = builder.complete(GraphCompleteOptions(upload_stream=stream))
+        run(graph, stream)
+        assert seen == [1, 2, 2, 3]
+        assert len(builder.graph_definition.nodes()) >= 4
+
+    def test_says_what_is_wrong(self, device, stream):
+        with pytest.raises(NotImplementedError):
+            GraphBuilder()
+        builder = device.create_graph_builder()
+        with pytest.raises(RuntimeError):
+            builder.end_building()
+        with pytest.raises(RuntimeError):
+            builder.complete()
+        with pytest.raises(ValueError, match="build mode"):
+            builder.begin_building(mode="fast")
+        builder.begin_building(mode="thread_local")
+        with pytest.raises(RuntimeError):
+            builder.begin_building()
+        with pytest.raises(ValueError, match=">= 2"):
+            builder.split(1)
+        with pytest.raises(ValueError, match="at least two"):
+            GraphBuilder.join(builder)
+        with pytest.raises(TypeError, match="GraphBuilder"):
+            GraphBuilder.join(builder, 3)
+        builder.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            builder.begin_building()
+
+
+class TestGraph:
+    def test_is_made_of_definitions_only(self):
+        with pytest.raises(RuntimeError, match="directly constructing"):
+            Graph()
+
+    def test_update_says_why_it_can_not(self, stream):
+        seen = []
+        graph = GraphDefinition()
+        graph.callback(lambda: seen.append("before"))
+        executable = run(graph, stream)
+        other = GraphDefinition()
+        other.callback(lambda: seen.append("after"))
+        executable.update(other)
+        run(executable, stream)
+        assert seen == ["before", "after"]
+        other.empty()
+        with pytest.raises(CUDAError):
+            executable.update(other)
+        with pytest.raises(TypeError, match="GraphBuilder or GraphDefinition"):
+            executable.update(3)
+
+    def test_nodes_are_updated(self, stream):
+        seen = []
+        graph = GraphDefinition()
+        node = graph.callback(lambda: seen.append("before"))
+        empty = graph.empty()
+        executable = run(graph, stream)
+        executable[node].update(lambda: seen.append("after"))
+        run(executable, stream)
+        assert seen == ["before", "after"]
+        with pytest.raises(TypeError, match="EmptyNode does not support"):
+            executable[empty]
+        node.destroy()
+        with pytest.raises(ValueError, match="no longer valid"):
+            executable[node]
+        executable.close()
+        with pytest.raises(ValueError, match="closed"):
+            executable[empty]
+
+    def test_conditions_are_values(self):
+        graph = GraphDefinition()
+        condition = graph.create_condition()
+        assert condition == condition
+        assert condition != graph.create_condition()
+        assert len({condition, condition}) == 1
+        with pytest.raises(RuntimeError):
+            GraphCondition()
