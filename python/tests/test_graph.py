@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from cuprum import CUDAError
+from cuprum import CUDAError, LaunchConfig, ObjectCode, PinnedMemoryResource, launch
 from cuprum.graph import (
     EmptyNode,
     Graph,
@@ -291,3 +291,151 @@ class TestGraph:
         assert len({condition, condition}) == 1
         with pytest.raises(RuntimeError):
             GraphCondition()
+
+
+PTX = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry add(.param .u64 target, .param .u32 amount) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd0, [target];
+  ld.param.u32 %r0, [amount];
+  ld.global.u32 %r1, [%rd0];
+  add.s32 %r1, %r1, %r0;
+  st.global.u32 [%rd0], %r1;
+  ret;
+}
+"""
+
+
+class TestWork:
+    """Nodes that do something with memory."""
+
+    @pytest.fixture
+    def kernel(self, device):
+        return ObjectCode.from_ptx(PTX).get_kernel("add")
+
+    @pytest.fixture
+    def cells(self, device, stream):
+        """Four numbers that device and host see, and a view of them."""
+        buffer = PinnedMemoryResource().allocate(16, stream=stream)
+        stream.sync()
+        view = memoryview(buffer).cast("B").cast("i")
+        for i in range(4):
+            view[i] = 0
+        return buffer, view
+
+    def test_kernels_copies_and_fills(self, kernel, cells, stream):
+        buffer, view = cells
+        graph = GraphDefinition()
+        one = LaunchConfig(grid=1, block=1)
+        fill = graph.memset(buffer, 1, 16)
+        add = fill.launch(one, kernel, buffer, 5)
+        add.memcpy(buffer.handle + 4, buffer.handle, 4, dst_owner=buffer, src_owner=buffer)
+        run(graph, stream)
+        assert list(view) == [0x01010106, 0x01010106, 0x01010101, 0x01010101]
+        assert (fill.dptr, fill.value, fill.element_size, fill.width, fill.height) == (buffer.handle, 1, 1, 16, 1)
+        assert add.config == one
+        assert add.kernel == kernel
+
+    def test_nodes_are_changed_in_part(self, kernel, cells, stream):
+        buffer, view = cells
+        graph = GraphDefinition()
+        fill = graph.memset(buffer, 1, 16)
+        add = fill.launch(LaunchConfig(grid=1, block=1), kernel, buffer, 5)
+        copy = add.memcpy(buffer.handle + 4, buffer.handle, 4)
+        fill.update(value=b"\2\0\0\0", width=4)
+        add.update(args=(buffer, 7))
+        copy.update(dst=buffer.handle + 8)
+        run(graph, stream)
+        assert list(view) == [9, 2, 9, 2]
+        fill.update(width=1)
+        run(graph, stream)
+        assert list(view) == [9, 2, 9, 2]
+        with pytest.raises(ValueError, match="changing kernel requires args"):
+            add.update(kernel=kernel)
+        with pytest.raises(ValueError, match="dst_owner requires dst"):
+            fill.update(dst_owner=buffer)
+        with pytest.raises(ValueError, match="dst_owner cannot be used"):
+            fill.update(dst=buffer, dst_owner=buffer)
+
+    def test_nodes_of_executable_graphs_are_switched_off_and_changed(self, kernel, cells, stream):
+        buffer, view = cells
+        graph = GraphDefinition()
+        add = graph.launch(LaunchConfig(grid=1, block=1), kernel, buffer, 1)
+        executable = run(graph, stream)
+        node = executable[add]
+        node.disable()
+        assert not node.is_enabled
+        run(executable, stream)
+        assert view[0] == 1
+        node.enable()
+        node.update(config=add.config, kernel=kernel, args=(buffer.handle + 4, 3))
+        run(executable, stream)
+        assert list(view) == [1, 3, 0, 0]
+
+    def test_a_graph_keeps_what_its_nodes_use(self, device, kernel, cells, stream):
+        buffer, view = cells
+        scratch = device.allocate(4, stream=stream)
+        graph = GraphDefinition()
+        fill = graph.memset(scratch, b"\5\0\0\0", 1)
+        fill.launch(LaunchConfig(grid=1, block=1), kernel, scratch, 2).memcpy(buffer, scratch, 4)
+        scratch.close()
+        del scratch, fill
+        executable = graph.instantiate()
+        del graph
+        gc.collect()
+        run(executable, stream)
+        assert view[0] == 7
+
+    def test_builders_take_launches_copies_and_fills(self, device, kernel, cells, stream):
+        buffer, view = cells
+        builder = device.create_graph_builder().begin_building()
+        scratch = device.allocate(16, stream=stream)
+        scratch.fill(b"\3\0\0\0", stream=builder)
+        launch(builder, LaunchConfig(grid=1, block=1), kernel, scratch, 4)
+        scratch.copy_to(buffer, stream=builder)
+        executable = builder.end_building().complete()
+        scratch.close()
+        del scratch
+        run(executable, stream)
+        assert list(view) == [7, 3, 3, 3]
+
+    def test_a_condition_decides(self, device, cells, stream):
+        buffer, view = cells
+        graph = GraphDefinition()
+        for index, default in enumerate((0, 1)):
+            node = graph.if_else(graph.create_condition(default))
+            node.then.memset(buffer.handle + 4 * index, b"\1\0\0\0", 1)
+            node.else_.memset(buffer.handle + 4 * index, b"\2\0\0\0", 1)
+        builder = device.create_graph_builder().begin_building()
+        others = builder.switch(builder.create_condition(1), 3)
+        for index, other in enumerate(others):
+            other.begin_building()
+            buffer.fill(b"\4" if index == 1 else b"\5", stream=other)
+            other.end_building()
+        run(builder.end_building().complete(), stream)
+        assert list(view) == [0x04040404] * 4
+        run(graph, stream)
+        assert list(view)[:2] == [2, 1]
+
+    def test_graphs_allocate(self, device, cells, stream):
+        buffer, view = cells
+        graph = GraphDefinition()
+        memory = graph.allocate(64, device=device, memory_type="device")
+        assert (memory.bytesize, memory.device_id, memory.memory_type) == (64, 0, "device")
+        fill = memory.memset(memory.dptr, 9, 64)
+        copy = fill.memcpy(buffer, memory.dptr, 16)
+        free = copy.deallocate(memory.dptr)
+        assert free.dptr == memory.dptr
+        run(graph, stream)
+        assert list(view) == [0x09090909] * 4
+        with pytest.raises(ValueError, match="memory_type"):
+            graph.allocate(64, memory_type="magnetic")
+
+    @pytest.mark.parametrize("value, error", [(256, OverflowError), (-1, OverflowError), (1.5, TypeError), (b"abc", ValueError)])
+    def test_fills_refuse_values(self, cells, value, error):
+        with pytest.raises(error):
+            GraphDefinition().memset(cells[0], value, 1)
