@@ -35,9 +35,12 @@ void bind_host(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_launch(nb::module_& module);
 void bind_launch_config(nb::module_& module);
+void bind_linker(nb::module_& module);
 void bind_memory_pools(nb::module_& module);
 void bind_memory_resource(nb::module_& module);
 void bind_object_code(nb::module_& module);
+void bind_program(nb::module_& module);
+void bind_program_options(nb::module_& module);
 void bind_stream(nb::module_& module);
 
 /// For functions whose arguments need no Python.

@@ -25,6 +25,14 @@ void raise_driver_error(const char* name, const DriverError& error) {
               named("description", error.description()), named("call", error.call()), named("reason", error.reason()));
 }
 
+/// cuda.core says "compilation log" before the log, and programs look for that.
+std::string with_title_of_log(const CompileError& error) {
+  std::string message = error.what();
+  const std::size_t log = error.log().empty() ? std::string::npos : message.find(error.log());
+  if (log != std::string::npos) message.insert(log, "compilation log:\n");
+  return message;
+}
+
 /// Rethrows the exception and sets Python's error; lets pass what is not the library's.
 void translate() {
   try {
@@ -34,8 +42,8 @@ void translate() {
   } catch (const DriverError& error) {
     raise_driver_error("CUDAError", error);
   } catch (const CompileError& error) {
-    raise_error("CompileError", error.what(), named("log", error.log()), named("source", error.source()),
-                named("options", error.options()));
+    raise_error("CompileError", with_title_of_log(error).c_str(), named("log", error.log()),
+                named("source", error.source()), named("options", error.options()));
   } catch (const LinkError& error) {
     raise_error("LinkError", error.what(), named("log", error.log()));
   } catch (const LibraryError& error) {

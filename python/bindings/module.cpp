@@ -37,4 +37,6 @@ NB_MODULE(_core, module) {
   bind_graph_nodes(module);
   bind_executable_graph(module);
   bind_graph_builder(module);
+  bind_program(module);
+  bind_linker(module);
 }

@@ -1,0 +1,86 @@
+#include "bindings/option_fields.hpp"
+
+namespace cuprum::python {
+namespace {
+
+[[noreturn]] void refuse_field(const char* name, const char* expected, nb::handle given) {
+  throw nb::type_error((std::string(name) + " must be " + expected + ", or None, not " + type_of(given)).c_str());
+}
+
+bool is_sequence(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Check(given.ptr()); }
+
+std::optional<std::string> text_of(nb::handle given) {
+  if (PyUnicode_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
+  if (PyLong_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
+  if (!nb::hasattr(given, "__fspath__")) return std::nullopt;
+  nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  return nb::cast<std::string>(nb::str(path));
+}
+
+std::optional<int> number_of(nb::handle given) {
+  nb::object index = nb::steal(PyNumber_Index(given.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  int value = 0;
+  if (!nb::try_cast(index, value)) throw nb::value_error("a number among the options is too large");
+  return value;
+}
+
+/// One value or several, each by `read`.
+template <typename T, typename Read>
+std::vector<T> one_or_several(nb::handle options, const char* name, const char* expected, Read read) {
+  const nb::object given = options.attr(name);
+  std::vector<T> values;
+  if (given.is_none()) return values;
+  const auto add = [&](nb::handle one) {
+    const std::optional<T> value = read(one);
+    if (!value) refuse_field(name, expected, one);
+    values.push_back(*value);
+  };
+  if (is_sequence(given)) {
+    for (nb::handle one : given) add(one);
+  } else {
+    add(given);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::optional<bool> truth_field(nb::handle options, const char* name) {
+  const nb::object given = options.attr(name);
+  if (given.is_none()) return std::nullopt;
+  if (PyUnicode_Check(given.ptr())) refuse_field(name, "True or False", given);
+  const int truth = PyObject_IsTrue(given.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+std::optional<int> number_field(nb::handle options, const char* name) {
+  const nb::object given = options.attr(name);
+  if (given.is_none()) return std::nullopt;
+  const std::optional<int> value = number_of(given);
+  if (!value) refuse_field(name, "an int", given);
+  return value;
+}
+
+std::optional<std::string> text_field(nb::handle options, const char* name) {
+  const nb::object given = options.attr(name);
+  if (given.is_none()) return std::nullopt;
+  std::optional<std::string> text = text_of(given);
+  if (!text) refuse_field(name, "a str", given);
+  return text;
+}
+
+std::vector<std::string> texts_field(nb::handle options, const char* name) {
+  return one_or_several<std::string>(options, name, "a str, or a list or tuple of them", text_of);
+}
+
+std::vector<int> numbers_field(nb::handle options, const char* name) {
+  return one_or_several<int>(options, name, "an int, or a list or tuple of them", number_of);
+}
+
+}  // namespace cuprum::python
