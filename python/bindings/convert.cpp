@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "bindings/common.hpp"
+#include "bindings/python_entry.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -19,11 +20,11 @@ nb::handle cuda_bindings_driver() {
   return driver;
 }
 
-/// Drops a reference from any thread; not when the interpreter is gone.
+/// Drops a reference from any thread; not when Python ends.
 struct LetGo {
   void operator()(void* kept) const {
-    if (!nb::is_alive()) return;
-    nb::gil_scoped_acquire acquired;
+    const PythonEntry python;
+    if (!python) return;
     nb::error_scope error_of_the_caller;
     Py_DECREF(static_cast<PyObject*>(kept));
   }

@@ -8,23 +8,30 @@
 namespace cuprum::python {
 namespace {
 
-/// The objects of one thread, by number. They are the thread's for ever: another thread may still hold one.
-std::vector<PyObject*>& devices_of_thread() {
-  static thread_local std::vector<PyObject*> objects;
-  return objects;
-}
+/// The objects of one thread, by number. Python's own state of the thread has them and lets go of them with the thread;
+/// this only finds them quickly. Threads of others get a new state for each time that they run Python.
+struct DevicesOfThread {
+  std::uint64_t thread_state = 0;
+  std::vector<PyObject*> objects;
+};
 
 nb::object thread_device(int device_id) {
-  std::vector<PyObject*>& objects = devices_of_thread();
+  static thread_local DevicesOfThread devices;
+  const std::uint64_t thread_state = PyThreadState_GetID(PyThreadState_Get());
+  if (devices.thread_state != thread_state) devices = {thread_state, {}};
   const auto index = static_cast<std::size_t>(device_id);
-  if (index >= objects.size()) objects.resize(index + 1);
-  if (!objects[index]) {
+  if (index >= devices.objects.size()) devices.objects.resize(index + 1);
+  PyObject*& place = devices.objects[index];
+  if (!place) {
     nb::object object = nb::inst_alloc(nb::type<PythonDevice>());
     new (nb::inst_ptr<PythonDevice>(object)) PythonDevice{Device(device_id)};
     nb::inst_mark_ready(object);
-    objects[index] = object.release().ptr();
+    const std::string key = "cuprum.Device(" + std::to_string(device_id) + ")";
+    PyObject* const of_thread = PyThreadState_GetDict();
+    if (!of_thread || PyDict_SetItemString(of_thread, key.c_str(), object.ptr()) != 0) throw nb::python_error();
+    place = object.ptr();
   }
-  return nb::borrow(objects[index]);
+  return nb::borrow(place);
 }
 
 [[noreturn]] void refuse_device_id(nb::handle given) {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bindings/graph.hpp"
+#include "bindings/python_entry.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -17,8 +18,8 @@ struct PythonFunction {
   std::shared_ptr<void> function;
 
   void operator()() const {
-    if (!nb::is_alive()) return;
-    nb::gil_scoped_acquire acquired;
+    const PythonEntry python;
+    if (!python) return;
     PyObject* const callable = static_cast<PyObject*>(function.get());
     PyObject* const result = PyObject_CallNoArgs(callable);
     if (!result) PyErr_WriteUnraisable(callable);

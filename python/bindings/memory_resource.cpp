@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "bindings/python_entry.hpp"
+
 namespace cuprum::python {
 namespace {
 
@@ -30,8 +32,8 @@ class PythonResource : public MemoryResource::Interface {
   }
 
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override {
-    if (!nb::is_alive()) return;  // the process ends, and with it the memory
-    nb::gil_scoped_acquire acquired;
+    const PythonEntry python;
+    if (!python) return;                  // the process ends, and with it the memory
     nb::error_scope error_of_the_caller;  // the buffer may go because an exception passes
     nb::handle(key_).attr("deallocate")(pointer, size, "stream"_a = stream);
   }

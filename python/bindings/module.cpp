@@ -1,6 +1,7 @@
 // cuprum._core: libcuprum for Python. The package's Python files say under which names users find what is in here.
 #include "bindings/common.hpp"
 #include "bindings/graph.hpp"
+#include "bindings/python_entry.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ void set_leak_warnings() {
 
 NB_MODULE(_core, module) {
   set_leak_warnings();
+  watch_the_end_of_python();
   bind_errors(module);
   bind_driver(module);
   bind_device_properties(module);

@@ -27,6 +27,11 @@ class TestDevice:
         assert other == device
         assert hash(other) == hash(device)
 
+    def test_goes_with_its_thread(self, device):
+        alive = in_new_thread(lambda: weakref.ref(Device(0)))
+        assert alive() is None
+        assert Device(0) is device
+
     def test_must_be_made_current_on_each_thread(self, device):
         def use():
             with pytest.raises(CUDAError, match="not yet initialized"):
