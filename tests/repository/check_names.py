@@ -14,7 +14,7 @@ from pathlib import Path
 CODE = re.compile(r"^```.*?^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"\b(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)\b")
 FILE = re.compile(r"(?<![\w<$~/.*}-])(?:[\w.-]+/)*[\w-]+\.(?:cpp|hpp|h|def|py|sh|md|cmake|map|in|txt|json|1)\b(?![/*<])")
-SOURCES = ("include", "src", "softgpu", "tools", "tests", "bench", "examples", "cmake", "check", "tour",
+SOURCES = ("include", "src", "softgpu", "python", "tools", "tests", "bench", "examples", "cmake", "check", "tour",
            "CMakeLists.txt", "CMakePresets.json")
 
 # Other people's programs, whose names are theirs.
