@@ -28,9 +28,12 @@ from ._core import (
 )
 from ._errors import CompileError, CUDAError, LibraryError, LinkError, NotSupportedError, NVRTCError, OutOfMemoryError
 from ._options import *
-from ._types import ComputeCapability
+from ._types import ComputeCapability, show_as_members_of
 
 LEGACY_DEFAULT_STREAM = Stream.legacy_default()
 PER_THREAD_DEFAULT_STREAM = Stream.per_thread_default()
 
 __version__ = "0.1.0"
+
+show_as_members_of(__name__, list(globals().values()))
+del show_as_members_of

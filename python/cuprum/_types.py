@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable
 from typing import Any
 
 ComputeCapability = namedtuple("ComputeCapability", ["major", "minor"])
@@ -42,3 +43,10 @@ class KernelAttributeValue(int):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return int, (int(self),)
+
+
+def show_as_members_of(module: str, members: Iterable[object]) -> None:
+    """Has classes of the extension say that they are of the module under which users know them."""
+    for member in members:
+        if isinstance(member, type) and member.__module__ == "cuprum._core":
+            member.__module__ = module

@@ -48,7 +48,9 @@ from ._core import (
     SwitchNode,
     WhileNode,
 )
+from ._errors import NotSupportedError
 from ._options import GraphCompleteOptions, GraphDebugPrintOptions
+from ._types import show_as_members_of
 
 
 class AdjacencySetProxy(MutableSet):
@@ -109,6 +111,22 @@ class AdjacencySetProxy(MutableSet):
         return "{" + ", ".join(map(repr, self)) + "}"
 
 
+def _repr_svg_(self: GraphDefinition) -> str | None:
+    """For notebooks, which show the graph's picture where Graphviz is installed."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "graph.svg")
+        try:
+            self.save_svg(str(path))
+        except NotSupportedError:
+            return None
+        return path.read_text(encoding="utf-8")
+
+
+GraphDefinition._repr_svg_ = _repr_svg_
+
 __all__ = [
     "AllocNode",
     "ChildGraphNode",
@@ -141,3 +159,5 @@ __all__ = [
     "SwitchNode",
     "WhileNode",
 ]
+
+show_as_members_of(__name__, [globals()[name] for name in __all__])

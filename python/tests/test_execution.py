@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-import cuprum
+import cuprum.graph
 from cuprum import CUDAError, Device, Event, EventOptions, LaunchConfig, Stream, StreamOptions
 
 
@@ -16,6 +16,11 @@ def in_new_thread(function):
     thread.start()
     thread.join()
     return result[0]
+
+
+def test_classes_are_of_the_module_that_users_know():
+    assert repr(Device) == "<class 'cuprum.Device'>"
+    assert repr(cuprum.graph.Graph) == "<class 'cuprum.graph.Graph'>"
 
 
 class TestDevice:

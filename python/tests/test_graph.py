@@ -131,6 +131,14 @@ class TestDefinition:
         with pytest.raises(TypeError, match="Event"):
             graph.record(3)
 
+    def test_notebooks_show_a_picture(self, monkeypatch):
+        graph = GraphDefinition()
+        graph.empty()
+        picture = graph._repr_svg_()
+        assert picture is None or "<svg" in picture
+        monkeypatch.setenv("PATH", "")
+        assert graph._repr_svg_() is None
+
     def test_pictures(self, tmp_path):
         graph = GraphDefinition()
         graph.empty().callback(print)
