@@ -58,11 +58,11 @@ Passing passing_of(nb::handle argument) {
 }
 
 [[noreturn]] void refuse(std::size_t index, const std::string& problem) {
-  throw nb::type_error(("argument " + std::to_string(index) + " " + problem).c_str());
+  throw nb::type_error(("argument " + std::to_string(index + 1) + " " + problem).c_str());
 }
 
 [[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {
-  throw nb::value_error(("argument " + std::to_string(index) + " is " + nb::cast<std::string>(nb::str(number)) +
+  throw nb::value_error(("argument " + std::to_string(index + 1) + " is " + nb::cast<std::string>(nb::str(number)) +
                          ", which does not fit the " + std::to_string(bytes) + " bytes that the kernel declares for it")
                             .c_str());
 }
