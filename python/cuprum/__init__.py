@@ -14,23 +14,19 @@ from ._core import (
     DeviceMemoryResource,
     DeviceProperties,
     Event,
-    GraphMemoryResource,
     Host,
     Kernel,
     LaunchConfig,
-    LegacyPinnedMemoryResource,
     Linker,
-    ManagedBuffer,
-    ManagedMemoryResource,
     MemoryResource,
     ObjectCode,
     PinnedMemoryResource,
     Program,
     Stream,
-    VirtualMemoryResource,
     default_stream,
     launch,
 )
+from . import _older  # gives classes their older names, too
 from ._errors import CompileError, CUDAError, LibraryError, LinkError, NotSupportedError, NVRTCError, OutOfMemoryError
 from ._options import *
 from ._types import ComputeCapability, show_as_members_of

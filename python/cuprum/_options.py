@@ -11,8 +11,6 @@ Names that earlier versions of cuda.core had are still taken (`_older`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Union
-
 from cuprum._options_base import check_options, options
 from cuprum.typing import (
     MemcpyOverlapMode,
@@ -25,8 +23,11 @@ from cuprum.typing import (
     WorkqueueSharingScopeType,
 )
 
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from cuprum import Device, Host, Stream
     from cuprum.typing import (
@@ -37,14 +38,12 @@ if TYPE_CHECKING:
         ObjectCodeFormatType,
     )
 
+# What the package itself has; options of graphs are in cuprum.graph.
 __all__ = [
     "ContextOptions",
     "CopyOptions",
     "DeviceMemoryResourceOptions",
     "EventOptions",
-    "GraphAllocOptions",
-    "GraphCompleteOptions",
-    "GraphDebugPrintOptions",
     "LinkerOptions",
     "ManagedMemoryResourceOptions",
     "PinnedMemoryResourceOptions",
@@ -53,12 +52,11 @@ __all__ = [
     "StreamOptions",
     "VirtualMemoryResourceOptions",
     "WorkqueueResourceOptions",
-    "check_options",
 ]
 
-Texts = Union[str, "list[str]", "tuple[str, ...]"]
-Numbers = Union[int, "list[int]", "tuple[int, ...]"]
-Macro = Union[str, "tuple[str, str]"]
+Texts = str | list[str] | tuple[str, ...]
+Numbers = int | list[int] | tuple[int, ...]
+Macro = str | tuple[str, str]
 
 
 @options
@@ -92,7 +90,7 @@ class EventOptions:
     blocking_sync: bool | None = False
     ipc_enabled: bool | None = False
 
-    _older: ClassVar = {
+    _older = {
         "enable_timing": "timing_enabled",
         "busy_waited_sync": "blocking_sync",
         "support_ipc": "ipc_enabled",

@@ -8,10 +8,13 @@ put off until somebody asks for it. In exchange an unknown keyword is answered w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as options
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 else:
 
     def options(cls: type | None = None, /, *, frozen: bool = False) -> Any:
@@ -33,9 +36,6 @@ else:
         for attribute in ("__dataclass_fields__", "__dataclass_params__", "__signature__"):
             setattr(cls, attribute, _FromTwin(cls, attribute, frozen))
         return cls
-
-
-T = TypeVar("T")
 
 
 def unknown_option(cls: type, name: object) -> TypeError:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable
-from typing import Any
+
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 ComputeCapability = namedtuple("ComputeCapability", ["major", "minor"])
 ComputeCapability.__doc__ = "What a device's multiprocessors can do, as two numbers: (9, 0) for an H100."
@@ -12,7 +16,9 @@ ComputeCapability.__doc__ = "What a device's multiprocessors can do, as two numb
 MaxPotentialBlockSizeOccupancyResult = namedtuple(
     "MaxPotentialBlockSizeOccupancyResult", ["min_grid_size", "max_block_size"]
 )
-MaxPotentialBlockSizeOccupancyResult.__doc__ = "The block size with the best occupancy, and the blocks that fill the device."
+MaxPotentialBlockSizeOccupancyResult.__doc__ = (
+    "The block size with the best occupancy, and the blocks that fill the device."
+)
 
 ParamInfo = namedtuple("ParamInfo", ["offset", "size"])
 ParamInfo.__doc__ = "Where a parameter of a kernel lies among its arguments, in bytes."

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Union
+
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
 
 if sys.version_info >= (3, 11):
     from enum import StrEnum as _StrEnum
@@ -31,7 +32,9 @@ else:
 
 
 if TYPE_CHECKING:
-    from cuprum import SMResource, WorkqueueResource
+    from typing import Any
+
+    from cuprum._protocols import IsStreamType, ProcessStateType
 
 __all__ = [
     "AddressModeType",
@@ -60,26 +63,8 @@ __all__ = [
 DevicePointerType = int | None
 """An address in device memory: an int, or whatever ``int()`` makes one of (NVIDIA's ``CUdeviceptr``); None is no memory."""
 
-DeviceResourcesType = Sequence[Union["SMResource", "WorkqueueResource"]]
+DeviceResourcesType = Sequence["SMResource | WorkqueueResource"]
 """What a green context gets of a device."""
-
-ProcessStateType = Literal["running", "locked", "checkpointed", "failed"]
-"""Where a process stands between running and checkpointed."""
-
-
-class IsStreamType(Protocol):
-    """An object that stands for a CUDA stream, whichever library made it.
-
-    >>> class Wrapped:
-    ...     def __init__(self, stream):
-    ...         self.stream = stream
-    ...     def __cuda_stream__(self):
-    ...         return (0, int(self.stream.handle))
-    """
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        """The version of the protocol, which is 0, and the address of the stream, both as int."""
-        ...
 
 
 class SourceCodeType(_StrEnum):
@@ -244,5 +229,14 @@ _OLDER_NAMES = {"IsStreamT": "IsStreamType", "DevicePointerT": "DevicePointerTyp
 
 def __getattr__(name: str) -> Any:
     if name in _OLDER_NAMES:
-        return globals()[_OLDER_NAMES[name]]
+        return getattr(sys.modules[__name__], _OLDER_NAMES[name])
+    if name in ("IsStreamType", "ProcessStateType"):
+        from cuprum import _protocols
+
+        globals()[name] = found = getattr(_protocols, name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,7 +24,7 @@ from cuprum._options import (
 )
 from cuprum.typing import MemcpySrcAccessOrder
 
-CLASSES = [getattr(_options, name) for name in _options.__all__ if name.endswith("Options")]
+CLASSES = [cls for name, cls in vars(_options).items() if name.endswith("Options") and isinstance(cls, type)]
 
 
 def make(cls):
