@@ -40,6 +40,7 @@ void bind_memory_pools(nb::module_& module);
 void bind_memory_resource(nb::module_& module);
 void bind_object_code(nb::module_& module);
 void bind_program(nb::module_& module);
+void bind_program_cache(nb::module_& module);
 void bind_program_options(nb::module_& module);
 void bind_stream(nb::module_& module);
 

@@ -41,4 +41,5 @@ NB_MODULE(_core, module) {
   bind_graph_builder(module);
   bind_program(module);
   bind_linker(module);
+  bind_program_cache(module);
 }

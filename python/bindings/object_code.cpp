@@ -288,6 +288,7 @@ void bind_object_code(nb::module_& module) {
       .def_prop_ro(
           "code_type", [](const PythonObjectCode& self) { return target_object(self.type()); },
           "What the code is: an ObjectCodeFormatType.")
+      .def_prop_ro("_is_given", &PythonObjectCode::is_given, "Whether a from_… function made it of code or a path.")
       .def_prop_ro("name", &PythonObjectCode::name, "What messages call it; may be empty.")
       .def_prop_ro(
           "symbol_mapping",

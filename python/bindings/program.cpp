@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bindings/object_code.hpp"
+#include "bindings/program_cache.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -19,6 +20,7 @@ std::string printed(const T& value) {
 
 struct PythonProgram {
   Program program;
+  std::string source;
   SourceCodeType type;
   ProgramOptions options;
   /// The file that debuggers read the source from, if there is one; it goes with the program.
@@ -50,7 +52,7 @@ void make(PythonProgram* self, nb::handle code, nb::handle code_type, nb::handle
   ProgramOptions options = program_options_from(options_object, type);
   std::shared_ptr<const std::string> debug_source;
   if (type == SourceCodeType::cxx) debug_source = write_debug_source(source, options);
-  new (self) PythonProgram{Program(source, type, options), type, options, std::move(debug_source)};
+  new (self) PythonProgram{Program(source, type, options), source, type, options, std::move(debug_source)};
 }
 
 std::optional<SourceCodeType> source_type_of(const std::string& word) {
@@ -104,20 +106,33 @@ void check_logs(nb::handle logs) {
       ("logs must be an object with write(text), such as sys.stdout, or None, not " + type_of(logs)).c_str());
 }
 
-nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle name_expressions, nb::handle logs) {
+/// As cuda.core does: who gives a cache wants what he compiles to be in it.
+void check_cacheable(const PythonProgram& self, Target target, const std::vector<std::string>& names) {
+  (void)make_program_cache_key(self.source, self.type, self.options, target, {.name_expressions = names});
+}
+
+nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle name_expressions, nb::handle logs,
+                   nb::handle given_cache) {
   const Target target = compilation_target_from(target_type, self.type);
   check_logs(logs);
   check_options_for(self.options, self.type, target);
+  const GivenCache cache(given_cache);
   std::ostringstream log;
-  CompileOptions options{.name_expressions = name_expressions_from(name_expressions), .log = &log};
-  if (self.debug_source) options.cache = nullptr;  // its name is another one each time
-  ObjectCode code = without_gil([&] { return self.program.compile(target, options); });
+  CompileOptions options{
+      .name_expressions = name_expressions_from(name_expressions), .log = &log, .cache = cache.get()};
+  if (self.debug_source && !cache.is_given()) options.cache = nullptr;  // its name is another one each time
+  ObjectCode code = without_gil([&] {
+    if (cache.is_given()) check_cacheable(self, target, options.name_expressions);
+    return self.program.compile(target, options);
+  });
+  cache.rethrow();
   if (!logs.is_none() && !log.str().empty()) logs.attr("write")(log.str());
   return object_code_object(std::move(code));
 }
 
 void close(PythonProgram& self) {
   without_gil([&] { self.program.close(); });
+  self.source.clear();
   self.debug_source.reset();
 }
 
@@ -179,9 +194,11 @@ void bind_program(nb::module_& module) {
   nb::class_<PythonProgram>(module, "Program", nb::is_weak_referenceable(), documentation)
       .def("__init__", &make, "code"_a.none(), "code_type"_a.none(), "options"_a.none() = nb::none())
       .def("compile", &compile, "target_type"_a.none(), "name_expressions"_a.none() = nb::make_tuple(),
-           "logs"_a.none() = nb::none(),
+           "logs"_a.none() = nb::none(), nb::kw_only(), "cache"_a.none() = nb::none(),
            "Compiles to \"cubin\", \"ptx\" or \"ltoir\". `name_expressions` are C++ names to instantiate and to find "
-           "again; `logs` gets what the compiler printed through its write().")
+           "again; `logs` gets what the compiler printed through its write(); `cache` is a "
+           "cuprum.utils.ProgramCacheResource "
+           "to look into before, and to keep the result in, in place of the user's cache folder.")
       .def_prop_ro(
           "backend", [](const PythonProgram& self) { return backend_object(backend_of(self.type)); },
           "What compiles it: a CompilerBackendType.")
