@@ -5,6 +5,7 @@
 
 #include "bindings/copy_options.hpp"
 #include "bindings/dlpack.hpp"
+#include "bindings/ipc.hpp"
 #include "bindings/memory_resource.hpp"
 
 template <>
@@ -53,21 +54,6 @@ class HostBytes {
  private:
   Py_buffer view_{};
 };
-
-Buffer owned_buffer(std::uint64_t pointer, std::size_t size, const MemoryResource& resource, nb::handle stream) {
-  const Stream queue = stream_or_default(stream);
-  return without_gil([&] { return Buffer::from_handle(pointer, size, resource, queue); });
-}
-
-nb::object from_handle(nb::handle pointer, nb::handle size, nb::handle resource, nb::handle owner, nb::handle stream) {
-  if (!resource.is_none() && !owner.is_none())
-    throw nb::value_error("owner and memory resource cannot be both specified together");
-  if (!stream.is_none() && resource.is_none()) throw nb::value_error("stream requires a memory resource (mr)");
-  const std::uint64_t address = raw_value(pointer, "ptr");
-  const std::size_t bytes = size_from(size);
-  if (!resource.is_none()) return nb::cast(owned_buffer(address, bytes, memory_resource_from(resource), stream));
-  return nb::cast(Buffer::from_handle(address, bytes, owner.is_none() ? nullptr : kept_object(owner)));
-}
 
 void close(Buffer& self, nb::handle stream) {
   if (is_closed(self)) return;
@@ -141,6 +127,37 @@ void fill(const Buffer& self, nb::handle value, nb::handle stream) {
             .c_str());
   }
   without_gil([&] { self.fill(std::span(pattern.bytes, pattern.size), queue); });
+}
+
+nb::object from_ipc_descriptor(nb::handle resource, nb::handle descriptor, nb::handle stream) {
+  if (!nb::isinstance<MemoryPool>(resource)) {
+    throw nb::type_error(
+        ("Argument 'mr' has incorrect type (expected DeviceMemoryResource or PinnedMemoryResource, got " +
+         type_of(resource) + ")")
+            .c_str());
+  }
+  if (!nb::isinstance<IPCBufferDescriptor>(descriptor)) {
+    throw nb::type_error(
+        ("Argument 'ipc_descriptor' has incorrect type (expected IPCBufferDescriptor, got " + type_of(descriptor) + ")")
+            .c_str());
+  }
+  const MemoryPool& pool = shared_pool(*nb::inst_ptr<MemoryPool>(resource));
+  const IPCBufferDescriptor& wanted = nb::cast<const IPCBufferDescriptor&>(descriptor);
+  const Stream queue = stream_or_default(stream);
+  return buffer_from_resource(without_gil([&] { return Buffer::from_ipc_descriptor(pool, wanted, queue); }), resource);
+}
+
+IPCBufferDescriptor ipc_descriptor(const Buffer& self) {
+  const std::optional<MemoryResource> resource = self.memory_resource();
+  const std::optional<MemoryPool> pool = resource ? resource->as<MemoryPool>() : std::nullopt;
+  if (!pool || !pool->is_ipc_enabled()) throw WrongState("Memory resource is not IPC-enabled");
+  return without_gil([&] { return self.ipc_descriptor(); });
+}
+
+nb::tuple reduce_buffer(nb::handle self) {
+  const IPCBufferDescriptor descriptor = ipc_descriptor(*nb::inst_ptr<Buffer>(self));
+  return nb::make_tuple(nb::module_::import_("cuprum._ipc").attr("buffer_from_descriptor"),
+                        nb::make_tuple(resource_of_buffer(self), descriptor));
 }
 
 /// A property that a resource written in Python may have its own answer to, or raise.
@@ -285,11 +302,19 @@ void bind_buffer(nb::module_& module) {
   forbid_construction(bound, "Buffer objects cannot be instantiated directly. Please use MemoryResource APIs.");
   bound
       .def_static(
-          "from_handle", &from_handle, "ptr"_a.none(), "size"_a, "mr"_a = nb::none(), "owner"_a = nb::none(),
-          nb::kw_only(), "stream"_a = nb::none(),
+          "from_handle", &buffer_from_handle<Buffer>, "ptr"_a.none(), "size"_a.none(), "mr"_a = nb::none(),
+          "owner"_a = nb::none(), nb::kw_only(), "stream"_a = nb::none(),
           "Wraps `size` bytes at an address. `mr` gets them back when the buffer is closed or goes, after what "
           "is queued on `stream` (None: the default stream). Without, they stay somebody else's, and `owner` is "
           "kept alive as long as the buffer is there.")
+      .def_static(
+          "from_ipc_descriptor", &from_ipc_descriptor, "mr"_a.none(), "ipc_descriptor"_a.none(),
+          "stream"_a = nb::none(),
+          "Maps a buffer of another process. `mr` is that process's pool, imported. The buffer is unmapped after "
+          "what is then queued on `stream`.")
+      .def_prop_ro("ipc_descriptor", &ipc_descriptor, "Describes the buffer to other processes.")
+      .def("get_ipc_descriptor", &ipc_descriptor, "ipc_descriptor, as it was called before.")
+      .def("__reduce__", &reduce_buffer)
       .def("close", &close, "stream"_a = nb::none(),
            "Gives the memory back after the work that is queued on `stream`; None is the stream it was allocated on.")
       .def("set_deallocation_stream", &set_deallocation_stream, "stream"_a.none(),

@@ -31,11 +31,16 @@ void bind_device_properties(nb::module_& module);
 void bind_driver(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_event(nb::module_& module);
+void bind_graph_memory_resource(nb::module_& module);
 void bind_host(nb::module_& module);
+void bind_ipc(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_launch(nb::module_& module);
 void bind_launch_config(nb::module_& module);
+void bind_legacy_pinned_memory_resource(nb::module_& module);
 void bind_linker(nb::module_& module);
+void bind_managed_memory(nb::module_& module);
+void bind_memory_batches(nb::module_& module);
 void bind_memory_pools(nb::module_& module);
 void bind_memory_resource(nb::module_& module);
 void bind_object_code(nb::module_& module);
@@ -43,6 +48,7 @@ void bind_program(nb::module_& module);
 void bind_program_cache(nb::module_& module);
 void bind_program_options(nb::module_& module);
 void bind_stream(nb::module_& module);
+void bind_virtual_memory_resource(nb::module_& module);
 
 /// For functions whose arguments need no Python.
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;

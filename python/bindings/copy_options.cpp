@@ -25,6 +25,13 @@ Location location_from(nb::handle object) {
   throw nb::type_error(("a location must be a Device or a Host, not " + type_of(object)).c_str());
 }
 
+void require_managed(const Buffer& buffer, const char* function) {
+  if (without_gil([&] { return buffer.is_managed(); })) return;
+  throw nb::value_error(
+      (std::string(function) + " requires a managed-memory allocation: allocate it from a ManagedMemoryResource")
+          .c_str());
+}
+
 std::optional<CopyOptions> copy_options_from(nb::handle given, const char* function) {
   if (given.is_none()) return std::nullopt;
   nb::object type = nb::module_::import_("cuprum._options").attr("CopyOptions");

@@ -10,6 +10,9 @@ Location location_from(nb::handle object);
 /// The Python object of a place.
 nb::object location_object(const Location& location);
 
+/// ValueError for memory that is not managed.
+void require_managed(const Buffer& buffer, const char* function);
+
 /// Of a CopyOptions or a dict; none for None. TypeError for what else.
 std::optional<CopyOptions> copy_options_from(nb::handle given, const char* function);
 

@@ -2,6 +2,7 @@
 #include "bindings/event.hpp"
 
 #include "bindings/common.hpp"
+#include "bindings/ipc.hpp"
 
 namespace cuprum::python {
 
@@ -12,8 +13,34 @@ EventOptions event_options_from(nb::handle given) {
                             .blocking_sync = flag(options, "blocking_sync"),
                             .ipc_enabled = flag(options, "ipc_enabled")};
   if (wanted.ipc_enabled && wanted.timing_enabled) throw nb::type_error("IPC-enabled events cannot use timing.");
+  if (wanted.ipc_enabled) prepare_pickling();
   return wanted;
 }
+
+namespace {
+
+IPCEventDescriptor event_descriptor(const Event& self) {
+  if (!self.is_ipc_enabled()) throw WrongState("Event is not IPC-enabled");
+  return without_gil([&] { return self.ipc_descriptor(); });
+}
+
+Event imported_event(nb::handle descriptor) {
+  if (!nb::isinstance<IPCEventDescriptor>(descriptor)) {
+    throw nb::type_error(
+        ("Argument 'ipc_descriptor' has incorrect type (expected IPCEventDescriptor, got " + type_of(descriptor) + ")")
+            .c_str());
+  }
+  prepare_pickling();
+  const IPCEventDescriptor& wanted = nb::cast<const IPCEventDescriptor&>(descriptor);
+  return without_gil([&] { return Event::from_ipc_descriptor(wanted); });
+}
+
+nb::tuple reduce_event(const Event& self) {
+  return nb::make_tuple(nb::module_::import_("cuprum._ipc").attr("event_from_descriptor"),
+                        nb::make_tuple(event_descriptor(self)));
+}
+
+}  // namespace
 
 void bind_event(nb::module_& module) {
   nb::class_<Event> bound(module, "Event", nb::is_weak_referenceable(),
@@ -35,6 +62,10 @@ void bind_event(nb::module_& module) {
       .def_prop_ro("is_done", &Event::is_done, WithoutGil(), "Whether the work before the latest record is done.")
       .def_prop_ro("is_timing_enabled", &Event::is_timing_enabled, "Whether time can be measured with it.")
       .def_prop_ro("is_blocking_sync", &Event::is_blocking_sync, "Whether sync() sleeps instead of spinning.")
+      .def_prop_ro("ipc_descriptor", &event_descriptor, "Describes the event to other processes.")
+      .def("get_ipc_descriptor", &event_descriptor, "ipc_descriptor, as it was called before.")
+      .def_static("from_ipc_descriptor", &imported_event, "ipc_descriptor"_a.none(), "An event of another process.")
+      .def("__reduce__", &reduce_event)
       .def_prop_ro("is_ipc_enabled", &Event::is_ipc_enabled, "Whether it can be shared with other processes.")
       .def_prop_ro(
           "handle", [](const Event& self) { return raw_handle("CUevent", self.handle()); }, "The CUevent.")

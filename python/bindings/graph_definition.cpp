@@ -36,7 +36,8 @@ graph::GraphAllocOptions alloc_options_from(nb::handle device, nb::handle memory
     } else if (word == "managed") {
       options.memory_type = graph::GraphMemoryType::managed;
     } else {
-      throw nb::value_error(("Invalid memory_type: '" + word + "'; it can be 'device', 'host' or 'managed'").c_str());
+      throw nb::value_error(
+          ("'" + word + "' is not a valid GraphMemoryType. Must be one of 'device', 'host', 'managed'").c_str());
     }
   }
   if (!peer_access.is_none()) {

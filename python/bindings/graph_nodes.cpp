@@ -258,11 +258,24 @@ nb::object as_one_of(const GraphNode& node) {
   return object.is_valid() ? object : nb::cast(node);
 }
 
+nb::object new_node_object(const GraphNode& node) {
+  return as_one_of<KernelNode, MemcpyNode, MemsetNode, EmptyNode, AllocNode, FreeNode, HostCallbackNode, ChildGraphNode,
+                   EventRecordNode, EventWaitNode, IfElseNode, IfNode, WhileNode, SwitchNode, ConditionalNode>(node);
+}
+
 }  // namespace
 
 nb::object node_object(const GraphNode& node) {
-  return as_one_of<KernelNode, MemcpyNode, MemsetNode, EmptyNode, AllocNode, FreeNode, HostCallbackNode, ChildGraphNode,
-                   EventRecordNode, EventWaitNode, IfElseNode, IfNode, WhileNode, SwitchNode, ConditionalNode>(node);
+  // As long as somebody has the object of a node, it is the node's only one. The hash says where the node's record is,
+  // which the object keeps.
+  static const nb::handle known = nb::object(nb::module_::import_("weakref").attr("WeakValueDictionary")()).release();
+  const nb::int_ key(std::hash<GraphNode>{}(node));
+  nb::object object = known.attr("get")(key);
+  if (object.is_none() || !(nb::cast<const GraphNode&>(object) == node)) {
+    object = new_node_object(node);
+    known.attr("__setitem__")(key, object);
+  }
+  return object;
 }
 
 nb::list node_objects(const std::vector<GraphNode>& nodes) {

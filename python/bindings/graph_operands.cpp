@@ -99,6 +99,11 @@ graph::GraphCompleteOptions complete_options_from(nb::handle given) {
 
 graph::GraphDebugPrintOptions debug_print_options_from(nb::handle given) {
   if (given.is_none()) return {};
+  const nb::object wanted_class = nb::module_::import_("cuprum._options").attr("GraphDebugPrintOptions");
+  if (!nb::isinstance<nb::dict>(given) && PyObject_IsInstance(given.ptr(), wanted_class.ptr()) != 1) {
+    throw nb::type_error(
+        ("options must be a GraphDebugPrintOptions, a dict with its options, or None, not " + type_of(given)).c_str());
+  }
   const nb::object options = options_object("GraphDebugPrintOptions", given, "Graph print options");
   graph::GraphDebugPrintOptions wanted;
   const auto read = [&](bool& field, const char* name) { field = flag(options, name); };

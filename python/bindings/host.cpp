@@ -65,7 +65,8 @@ void bind_host(nb::module_& module) {
       .def("__hash__", &hash_of<Host>)
       .def("__repr__", &host_in_words)
       .def("__reduce__", [](const Host& self) {
-        if (self.is_numa_current()) return nb::make_tuple(nb::type<Host>().attr("numa_current"), nb::tuple());
+        if (self.is_numa_current())
+          return nb::make_tuple(nb::module_::import_("cuprum._pickling").attr("numa_current"), nb::tuple());
         return nb::make_tuple(nb::type<Host>(), nb::make_tuple(self.numa_id()));
       });
 }

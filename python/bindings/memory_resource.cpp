@@ -68,7 +68,8 @@ class PythonResource : public MemoryResource::Interface {
 struct Registry {
   std::mutex mutex;
   std::unordered_map<PyObject*, std::weak_ptr<PythonResource>> written_in_python;
-  std::unordered_map<const void*, nb::object> objects;  ///< weak references, by implementation
+  std::unordered_map<const void*, nb::object> objects;         ///< weak references, by implementation
+  std::unordered_map<const void*, nb::object> objects_beside;  ///< the same to what else there is one of
   /// By a Buffer's object: a weak reference to it and the object of its resource, where the implementation does not
   /// tell that.
   std::unordered_map<PyObject*, std::pair<nb::object, nb::object>> of_buffers;
@@ -95,24 +96,32 @@ std::shared_ptr<PythonResource> python_interface(nb::handle object) {
   return made;
 }
 
-/// A weak reference that takes an entry out of a table when its object goes.
+const nb::object& reference_in(const nb::object& entry) { return entry; }
+const nb::object& reference_in(const std::pair<nb::object, nb::object>& entry) { return entry.first; }
+
+/// A weak reference that takes its entry out of a table when its object goes, unless another took the place.
 template <typename Table, typename Key>
 nb::object reference_for(Table Registry::* table, Key key, nb::handle object) {
-  nb::object forget = nb::cpp_function([table, key](nb::handle) {
+  nb::object forget = nb::cpp_function([table, key](nb::handle reference) {
     typename Table::node_type gone;  // goes after the lock: it may end Python objects
     std::lock_guard lock(registry().mutex);
-    gone = (registry().*table).extract(key);
+    Table& entries = registry().*table;
+    const auto found = entries.find(key);
+    if (found != entries.end() && reference_in(found->second).is(reference)) gone = entries.extract(found);
   });
   return nb::weakref(object, forget);
 }
 
+using References = std::unordered_map<const void*, nb::object>;
+
 /// The object that stands for an implementation now; invalid when there is none.
-nb::object registered_object(const void* implementation) {
+nb::object registered_object(const void* implementation, References Registry::* table = &Registry::objects) {
   nb::object reference;
   {
     std::lock_guard lock(registry().mutex);
-    const auto found = registry().objects.find(implementation);
-    if (found == registry().objects.end()) return {};
+    const References& references = registry().*table;
+    const auto found = references.find(implementation);
+    if (found == references.end()) return {};
     reference = found->second;
   }
   nb::object object = reference();
@@ -122,6 +131,10 @@ nb::object registered_object(const void* implementation) {
 nb::object new_object(const MemoryResource& resource) {
   if (const auto pool = resource.as<DeviceMemoryResource>()) return nb::cast(*pool);
   if (const auto pool = resource.as<PinnedMemoryResource>()) return nb::cast(*pool);
+  if (const auto pool = resource.as<ManagedMemoryResource>()) return nb::cast(*pool);
+  if (const auto memory = resource.as<GraphMemoryResource>()) return nb::cast(*memory);
+  if (const auto memory = resource.as<LegacyPinnedMemoryResource>()) return nb::cast(*memory);
+  if (const auto memory = resource.as<VirtualMemoryResource>()) return nb::cast(*memory);
   return nb::cast(resource);
 }
 
@@ -213,18 +226,26 @@ void register_resource(nb::handle object) {
   std::swap(registry().objects[implementation], reference);
 }
 
+nb::object object_beside_resource(const MemoryResource& resource, nb::object (*make)(const MemoryResource&)) {
+  const void* const key = resource.implementation().get();
+  if (nb::object there = registered_object(key, &Registry::objects_beside); there.is_valid()) return there;
+  nb::object made = make(resource);
+  nb::object reference = reference_for(&Registry::objects_beside, key, made);
+  std::lock_guard lock(registry().mutex);
+  std::swap(registry().objects_beside[key], reference);
+  return made;
+}
+
 void add_native_class(nb::handle type) { registry().native_classes.push_back(type.ptr()); }
 
-nb::object buffer_from_resource(Buffer buffer, nb::handle resource) {
+void note_resource(nb::handle buffer, nb::handle resource) {
   const void* const implementation = native(resource).implementation().get();
-  nb::object object = nb::cast(std::move(buffer));
   if (!is_written_in_python(resource)) register_resource(resource);
-  if (registered_object(implementation).is(resource)) return object;
-  nb::object reference = reference_for(&Registry::of_buffers, object.ptr(), object);
+  if (registered_object(implementation).is(resource)) return;
+  nb::object reference = reference_for(&Registry::of_buffers, buffer.ptr(), buffer);
   std::pair<nb::object, nb::object> entry(std::move(reference), nb::borrow(resource));
   std::lock_guard lock(registry().mutex);
-  std::swap(registry().of_buffers[object.ptr()], entry);
-  return object;
+  std::swap(registry().of_buffers[buffer.ptr()], entry);
 }
 
 nb::object resource_of_buffer(nb::handle buffer) {

@@ -19,14 +19,24 @@ bool is_written_in_python(nb::handle resource);
 /// The object of a resource that is written in Python; an invalid one for a resource of the library.
 nb::object python_resource(const MemoryResource& resource);
 
-/// A new Python object of a buffer that `resource` made, whose memory_resource is that very object.
-nb::object buffer_from_resource(Buffer buffer, nb::handle resource);
+/// Makes memory_resource of a new Buffer object be that very object.
+void note_resource(nb::handle buffer, nb::handle resource);
+/// A new Python object of a buffer that `resource` made.
+template <typename Class>
+nb::object buffer_from_resource(Class buffer, nb::handle resource) {
+  nb::object object = nb::cast(std::move(buffer));
+  note_resource(object, resource);
+  return object;
+}
 
 /// The Python object of the resource that a buffer comes from, or None.
 nb::object resource_of_buffer(nb::handle buffer);
 
 /// Makes the object known as that of its resource, unless there is one.
 void register_resource(nb::handle object);
+
+/// The object that `make` makes for a resource, as long as somebody holds it.
+nb::object object_beside_resource(const MemoryResource& resource, nb::object (*make)(const MemoryResource&));
 
 /// Names the Python class of a kind of resource of the library.
 void add_native_class(nb::handle type);

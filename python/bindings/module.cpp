@@ -27,8 +27,14 @@ NB_MODULE(_core, module) {
   bind_stream(module);
   bind_memory_resource(module);
   bind_buffer(module);
+  bind_ipc(module);
   bind_memory_pools(module);
   bind_host(module);
+  bind_managed_memory(module);
+  bind_legacy_pinned_memory_resource(module);
+  bind_virtual_memory_resource(module);
+  bind_graph_memory_resource(module);
+  bind_memory_batches(module);
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);

@@ -21,7 +21,7 @@ def native_callback(function: Any, user_data: Any) -> tuple[int, int | bytes] | 
     if function.restype is not None or tuple(function.argtypes or ()) != (ctypes.c_void_p,):
         raise TypeError(
             f"a callback with restype={function.restype!r} and argtypes={function.argtypes!r}: CUDA calls a "
-            "void (*)(void*), which is ctypes.CFUNCTYPE(None, ctypes.c_void_p); or pass a Python callable"
+            "CUhostFn (void (*)(void*)), which is ctypes.CFUNCTYPE(None, ctypes.c_void_p); or pass a Python callable"
         )
     address = ctypes.cast(function, ctypes.c_void_p).value
     if user_data is None:

@@ -15,3 +15,8 @@ def object_code_from_bytes(data: bytes) -> Any:
 def object_code_from_given(code: bytes | str, code_type: str, name: str, symbol_mapping: dict[Any, Any]) -> Any:
     """The ObjectCode that one of the from_… functions made of code or a path."""
     return _core.ObjectCode._from_given(code, code_type, name=name, symbol_mapping=symbol_mapping)
+
+
+def numa_current() -> Any:
+    """Host.numa_current()."""
+    return _core.Host.numa_current()

@@ -64,6 +64,16 @@ class TestDefinition:
         with pytest.raises(ValueError):
             c.pred.add(c)
 
+    def test_a_node_is_one_object(self):
+        graph = GraphDefinition()
+        node = graph.empty()
+        assert all(found is node for found in graph.nodes())
+        assert next(iter(node.join().pred)) is node
+        alive = weakref.ref(node)
+        del node
+        gc.collect()
+        assert alive() is None
+
     def test_nodes_know_their_kind(self):
         graph = GraphDefinition()
         assert type(graph.empty()) is EmptyNode
@@ -440,7 +450,7 @@ class TestWork:
         assert free.dptr == memory.dptr
         run(graph, stream)
         assert list(view) == [0x09090909] * 4
-        with pytest.raises(ValueError, match="memory_type"):
+        with pytest.raises(ValueError, match="GraphMemoryType"):
             graph.allocate(64, memory_type="magnetic")
 
     @pytest.mark.parametrize(
