@@ -7,7 +7,7 @@ void bind_context(nb::module_& module) {
   nb::class_<Context> bound(module, "Context", nb::is_weak_referenceable(),
                             "What streams, events and loaded code of a device live in.\n\n"
                             "Made by Device.create_context and Device.set_current.");
-  forbid_construction(bound, "Context objects cannot be instantiated directly: use Device.create_context().");
+  forbid_construction(bound, "Context objects cannot be instantiated directly. Use Device.create_context().");
   bound
       .def_prop_ro(
           "handle",

@@ -50,11 +50,11 @@ void translate() {
     raise_error("LibraryError", error.what(), named("library", error.library()), named("call", error.call()),
                 named("code", error.code()), named("description", error.description()));
   } catch (const WrongType& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
+    raise_error("WrongTypeError", error.what());
   } catch (const WrongState& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    raise_error("WrongStateError", error.what());
   } catch (const InvalidArgument& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    raise_error("InvalidArgumentError", error.what());
   } catch (const SystemError& error) {
     nb::object arguments = nb::make_tuple(error.code(), error.what());
     PyErr_SetObject(PyExc_OSError, arguments.ptr());

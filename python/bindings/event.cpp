@@ -84,6 +84,10 @@ void bind_event(nb::module_& module) {
             }
           },
           WithoutGil(), nb::is_operator(), "The milliseconds from `other` to this event.")
+      .def(
+          "__rsub__", [](const Event&, nb::handle) { return nb::borrow(Py_NotImplemented); }, nb::arg().none())
+      .def(
+          "__isub__", [](const Event&, nb::handle) { return nb::borrow(Py_NotImplemented); }, nb::arg().none())
       .def("__eq__", &equal<Event>, nb::arg().none())
       .def("__hash__", &hash_of<Event>)
       .def("__repr__", [](const Event& self) {

@@ -52,7 +52,7 @@ void update(const Graph& self, nb::handle source) {
   } catch (const WrongState& error) {
     throw nb::value_error(error.what());
   } catch (const InvalidArgument& error) {
-    throw_error("GraphUpdateError", error.what());
+    throw_error("GraphUpdateError", (std::string("Graph update failed: ") + error.what()).c_str());
   }
 }
 
@@ -77,7 +77,8 @@ void bind_executable_nodes(nb::module_& module) {
         with_kernel_arguments(other, arguments,
                               [&](const KernelArguments& values) { self.update(shape, other, values); });
       },
-      nb::kw_only(), "config"_a, "kernel"_a, "args"_a, "Another shape, kernel and arguments, for later launches.");
+      nb::kw_only(), "config"_a.none(), "kernel"_a.none(), "args"_a.none(),
+      "Another shape, kernel and arguments, for later launches.");
   bind_switch(kernel);
   nb::class_<ExecutableMemsetNode, ExecutableGraphNode> memset(module, "ExecutableMemsetNode");
   memset.def(
@@ -87,7 +88,8 @@ void bind_executable_nodes(nb::module_& module) {
         const std::vector<std::byte> bytes = fill_value(value);
         self.update(operand_from(dst, nb::none(), "dst"), bytes, width, height, pitch);
       },
-      nb::kw_only(), "dst"_a, "value"_a, "width"_a, "height"_a = 1, "pitch"_a = 0, "Another fill, for later launches.");
+      nb::kw_only(), "dst"_a.none(), "value"_a.none(), "width"_a, "height"_a = 1, "pitch"_a = 0,
+      "Another fill, for later launches.");
   bind_switch(memset);
   nb::class_<ExecutableMemcpyNode, ExecutableGraphNode> memcpy(module, "ExecutableMemcpyNode");
   memcpy.def(
@@ -96,7 +98,7 @@ void bind_executable_nodes(nb::module_& module) {
         const Operand target = operand_from(dst, nb::none(), "dst");
         self.update(target, operand_from(src, nb::none(), "src"), size);
       },
-      nb::kw_only(), "dst"_a, "src"_a, "size"_a, "Another copy, for later launches.");
+      nb::kw_only(), "dst"_a.none(), "src"_a.none(), "size"_a, "Another copy, for later launches.");
   bind_switch(memcpy);
   nb::class_<ExecutableChildGraphNode, ExecutableGraphNode>(module, "ExecutableChildGraphNode")
       .def(
@@ -105,11 +107,11 @@ void bind_executable_nodes(nb::module_& module) {
   nb::class_<ExecutableEventRecordNode, ExecutableGraphNode>(module, "ExecutableEventRecordNode")
       .def(
           "update", [](const ExecutableEventRecordNode& self, nb::handle event) { self.update(event_from(event)); },
-          "event"_a, "Another event, for later launches.");
+          "event"_a.none(), "Another event, for later launches.");
   nb::class_<ExecutableEventWaitNode, ExecutableGraphNode>(module, "ExecutableEventWaitNode")
       .def(
           "update", [](const ExecutableEventWaitNode& self, nb::handle event) { self.update(event_from(event)); },
-          "event"_a, "Another event, for later launches.");
+          "event"_a.none(), "Another event, for later launches.");
   nb::class_<ExecutableHostCallbackNode, ExecutableGraphNode>(module, "ExecutableHostCallbackNode")
       .def(
           "update",
@@ -117,7 +119,7 @@ void bind_executable_nodes(nb::module_& module) {
             with_host_function(function, user_data,
                                [&]<typename... Host>(Host&&... host) { self.update(std::forward<Host>(host)...); });
           },
-          "fn"_a, nb::kw_only(), "user_data"_a = nb::none(), "Another function, for later launches.");
+          "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(), "Another function, for later launches.");
 }
 
 }  // namespace
@@ -137,17 +139,17 @@ void bind_executable_graph(nb::module_& module) {
             const Stream queue = stream_from(stream);
             without_gil([&] { self.launch(queue); });
           },
-          "stream"_a, "Queues the whole graph on a stream as one piece of work, and returns.")
+          "stream"_a.none(), "Queues the whole graph on a stream as one piece of work, and returns.")
       .def(
           "upload",
           [](const Graph& self, nb::handle stream) {
             const Stream queue = stream_from(stream);
             without_gil([&] { self.upload(queue); });
           },
-          "stream"_a, "Does what the first launch would otherwise do beside running it.")
-      .def("update", &update, "source"_a,
+          "stream"_a.none(), "Does what the first launch would otherwise do beside running it.")
+      .def("update", &update, "source"_a.none(),
            "Makes the graph do what another one of the same nodes and edges says, from the next launch on.")
-      .def("__getitem__", &get_node, "node"_a, "A view of a node, by the node of the definition.")
+      .def("__getitem__", &get_node, "node"_a.none(), "A view of a node, by the node of the definition.")
       .def_prop_ro(
           "handle", [](const Graph& self) { return raw_handle("CUgraphExec", self.handle()); }, "The CUgraphExec.")
       .def("close", &Graph::close, WithoutGil(), "Releases the graph. What was launched still runs.")

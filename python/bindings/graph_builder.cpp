@@ -7,7 +7,8 @@ namespace {
 using graph::CaptureMode;
 using graph::GraphBuilder;
 
-GraphBuilder begin_building(const GraphBuilder& self, const std::string& mode) {
+GraphBuilder begin_building(const GraphBuilder& self, std::optional<std::string> given) {
+  const std::string mode = given.value_or("relaxed");
   CaptureMode wanted = CaptureMode::relaxed;
   if (mode == "global") {
     wanted = CaptureMode::global;
@@ -103,32 +104,33 @@ void bind_graph_builder(nb::module_& module) {
       .def(
           "if_then",
           [](const GraphBuilder& self, nb::handle condition) { return self.if_then(condition_from(condition)); },
-          "condition"_a, "A builder of what runs when the condition is not 0.")
+          "condition"_a.none(), "A builder of what runs when the condition is not 0.")
       .def(
           "if_else",
           [](const GraphBuilder& self, nb::handle condition) {
             auto [then, otherwise] = self.if_else(condition_from(condition));
             return nb::make_tuple(then, otherwise);
           },
-          "condition"_a, "Builders of what runs when the condition is not 0, and when it is.")
+          "condition"_a.none(), "Builders of what runs when the condition is not 0, and when it is.")
       .def(
           "switch",
           [](const GraphBuilder& self, nb::handle condition, unsigned count) {
             return tuple_of(self.switch_(condition_from(condition), count));
           },
-          "condition"_a, "count"_a, "Builders, of which that one runs whose number the condition is.")
+          "condition"_a.none(), "count"_a, "Builders, of which that one runs whose number the condition is.")
       .def(
           "while_loop",
           [](const GraphBuilder& self, nb::handle condition) { return self.while_loop(condition_from(condition)); },
-          "condition"_a, "A builder of what runs as long as the condition is not 0.")
-      .def("embed", &embed, "child"_a, "A copy of what another builder has captured, or of a graph, as one node.")
+          "condition"_a.none(), "A builder of what runs as long as the condition is not 0.")
+      .def("embed", &embed, "child"_a.none(),
+           "A copy of what another builder has captured, or of a graph, as one node.")
       .def(
           "callback",
           [](const GraphBuilder& self, nb::handle function, nb::handle user_data) {
             with_host_function(function, user_data,
                                [&]<typename... Host>(Host&&... host) { self.callback(std::forward<Host>(host)...); });
           },
-          "fn"_a, nb::kw_only(), "user_data"_a = nb::none(),
+          "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(),
           "Calls a Python function, or one of ctypes, which must not use CUDA, when the graph gets here.")
       .def("close", &GraphBuilder::close, WithoutGil(), "Ends a capture without a result. The stream stays.")
       .def("__repr__", [](const GraphBuilder& self) {

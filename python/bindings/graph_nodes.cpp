@@ -200,14 +200,14 @@ void bind_other_nodes(nb::module_& module) {
   nb::class_<EventRecordNode, GraphNode>(module, "EventRecordNode", "Records an event.")
       .def_prop_ro("event", &EventRecordNode::event, "The one that it records.")
       .def(
-          "update", [](const EventRecordNode& self, nb::handle event) { self.update(event_from(event)); }, "event"_a,
-          "Records another one.")
+          "update", [](const EventRecordNode& self, nb::handle event) { self.update(event_from(event)); },
+          "event"_a.none(), "Records another one.")
       .def("__repr__", [](const EventRecordNode& self) { return node_text("EventRecordNode", self); });
   nb::class_<EventWaitNode, GraphNode>(module, "EventWaitNode", "Waits for an event.")
       .def_prop_ro("event", &EventWaitNode::event, "The one that it waits for.")
       .def(
-          "update", [](const EventWaitNode& self, nb::handle event) { self.update(event_from(event)); }, "event"_a,
-          "Waits for another one.")
+          "update", [](const EventWaitNode& self, nb::handle event) { self.update(event_from(event)); },
+          "event"_a.none(), "Waits for another one.")
       .def("__repr__", [](const EventWaitNode& self) { return node_text("EventWaitNode", self); });
   nb::class_<HostCallbackNode, GraphNode>(module, "HostCallbackNode", "Calls a function of the host.")
       .def_prop_ro(
@@ -219,7 +219,7 @@ void bind_other_nodes(nb::module_& module) {
             with_host_function(function, user_data,
                                [&]<typename... Host>(Host&&... host) { self.update(std::forward<Host>(host)...); });
           },
-          "fn"_a, nb::kw_only(), "user_data"_a = nb::none(), "Calls another one.")
+          "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(), "Calls another one.")
       .def("__repr__", [](const HostCallbackNode& self) { return node_text("HostCallbackNode", self); });
 }
 

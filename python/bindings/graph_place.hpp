@@ -19,7 +19,8 @@ void bind_place(Bound& bound) {
             return node_object(with_kernel_arguments(
                 wanted, arguments, [&](const KernelArguments& values) { return self.launch(shape, wanted, values); }));
           },
-          "config"_a, "kernel"_a, "args"_a, "A node that launches a kernel, with arguments as launch() takes them.")
+          "config"_a.none(), "kernel"_a.none(), "args"_a,
+          "A node that launches a kernel, with arguments as launch() takes them.")
       .def(
           "join",
           [](const Place& self, nb::args nodes) {
@@ -42,7 +43,7 @@ void bind_place(Bound& bound) {
               return node_object(self.deallocate(nb::cast<const graph::AllocNode&>(dptr)));
             return node_object(self.deallocate(DevicePointer{raw_value(dptr, "dptr")}));
           },
-          "dptr"_a, "A node that frees memory that an allocation node made.")
+          "dptr"_a.none(), "A node that frees memory that an allocation node made.")
       .def(
           "memset",
           [](const Place& self, nb::handle dst, nb::handle value, std::size_t width, std::size_t height,
@@ -50,7 +51,8 @@ void bind_place(Bound& bound) {
             const std::vector<std::byte> bytes = fill_value(value);
             return node_object(self.memset(operand_from(dst, dst_owner, "dst"), bytes, width, height, pitch));
           },
-          "dst"_a, "value"_a, "width"_a, "height"_a = 1, "pitch"_a = 0, nb::kw_only(), "dst_owner"_a = nb::none(),
+          "dst"_a.none(), "value"_a.none(), "width"_a, "height"_a = 1, "pitch"_a = 0, nb::kw_only(),
+          "dst_owner"_a = nb::none(),
           "A node that sets `width` elements in each of `height` rows to a value of 1, 2 or 4 bytes.")
       .def(
           "memcpy",
@@ -59,18 +61,18 @@ void bind_place(Bound& bound) {
             const graph::Operand target = operand_from(dst, dst_owner, "dst");
             return node_object(self.memcpy(target, operand_from(src, src_owner, "src"), size));
           },
-          "dst"_a, "src"_a, "size"_a, nb::kw_only(), "dst_owner"_a = nb::none(), "src_owner"_a = nb::none(),
-          "A node that copies `size` bytes.")
+          "dst"_a.none(), "src"_a.none(), "size"_a, nb::kw_only(), "dst_owner"_a = nb::none(),
+          "src_owner"_a = nb::none(), "A node that copies `size` bytes.")
       .def(
           "embed",
           [](const Place& self, const graph::GraphDefinition& child) { return node_object(self.embed(child)); },
           "child"_a, "A copy of another graph as one node.")
       .def(
           "record", [](const Place& self, nb::handle event) { return node_object(self.record(event_from(event))); },
-          "event"_a, "A node that records an event.")
+          "event"_a.none(), "A node that records an event.")
       .def(
           "wait", [](const Place& self, nb::handle event) { return node_object(self.wait(event_from(event))); },
-          "event"_a, "A node that waits for an event.")
+          "event"_a.none(), "A node that waits for an event.")
       .def(
           "callback",
           [](const Place& self, nb::handle function, nb::handle user_data) {
@@ -78,28 +80,28 @@ void bind_place(Bound& bound) {
               return node_object(self.callback(std::forward<Host>(host)...));
             });
           },
-          "fn"_a, nb::kw_only(), "user_data"_a = nb::none(),
+          "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(),
           "A node that calls a Python function, or one of ctypes, which must not use CUDA.")
       .def(
           "if_then",
           [](const Place& self, nb::handle condition) { return node_object(self.if_then(condition_from(condition))); },
-          "condition"_a, "A node that runs a graph of its own when the condition is not 0.")
+          "condition"_a.none(), "A node that runs a graph of its own when the condition is not 0.")
       .def(
           "if_else",
           [](const Place& self, nb::handle condition) { return node_object(self.if_else(condition_from(condition))); },
-          "condition"_a, "A node that runs one of two graphs of its own.")
+          "condition"_a.none(), "A node that runs one of two graphs of its own.")
       .def(
           "while_loop",
           [](const Place& self, nb::handle condition) {
             return node_object(self.while_loop(condition_from(condition)));
           },
-          "condition"_a, "A node that runs a graph of its own as long as the condition is not 0.")
+          "condition"_a.none(), "A node that runs a graph of its own as long as the condition is not 0.")
       .def(
           "switch",
           [](const Place& self, nb::handle condition, unsigned count) {
             return node_object(self.switch_(condition_from(condition), count));
           },
-          "condition"_a, "count"_a, "A node that runs that one of its graphs whose number the condition is.");
+          "condition"_a.none(), "count"_a, "A node that runs that one of its graphs whose number the condition is.");
 }
 
 }  // namespace cuprum::python

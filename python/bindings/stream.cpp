@@ -117,7 +117,14 @@ void bind_stream(nb::module_& module) {
       "default_stream", &default_stream,
       "The default stream: the legacy one, or that of the thread when CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM "
       "is set to a number other than 0.");
-  module.def("stream_from", &stream_from, "object"_a);
+  module.def(
+      "Stream_accept",
+      [](nb::handle object, bool allow_stream_protocol) {
+        return allow_stream_protocol ? stream_from(object) : own_stream_from(object);
+      },
+      "arg"_a.none(), "allow_stream_protocol"_a = false,
+      "The stream that an argument stands for: a Stream, a GraphBuilder, or, if allowed, an object with "
+      "__cuda_stream__.");
 }
 
 }  // namespace cuprum::python

@@ -1,8 +1,8 @@
 """What cuprum raises.
 
 ``CUDAError`` and ``NVRTCError`` are cuda.core's; the others derive from them and from Python's own, so that whoever
-catches one of those catches them. Bad arguments raise ``TypeError`` and ``ValueError``, and closed or unsuitable objects
-``RuntimeError``, as everywhere in Python.
+catches one of those catches them. Bad arguments are a ``TypeError`` or a ``ValueError``, and closed or unsuitable objects a
+``RuntimeError``, as everywhere in Python; where the library finds them, and not Python, they are a ``CUDAError``, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,18 @@ class OutOfMemoryError(CUDAError, MemoryError):
 
 class NotSupportedError(CUDAError, NotImplementedError):
     """This device, driver or machine can't do it; the message says what would be needed."""
+
+
+class InvalidArgumentError(CUDAError, ValueError):
+    """A value that can't be, found before anything reached the driver: cuda.core has the driver refuse most of them."""
+
+
+class WrongTypeError(CUDAError, TypeError):
+    """Something of another type than expected, such as an argument that is not what the kernel declares."""
+
+
+class WrongStateError(CUDAError, RuntimeError):
+    """An object that is closed, or can't do this, whatever the arguments."""
 
 
 class NVRTCError(CUDAError):

@@ -45,14 +45,21 @@ const char* reason_of(CUgraphInstantiateResult result) {
 
 const char* reason_of(CUgraphExecUpdateResult result) {
   switch (result) {
-    case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "it has other nodes or edges";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another type";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED: return "the kernel of a node changed in a way that can't be";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "a node changed what can't be changed";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node can't be updated";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
+      return "it has other nodes or edges (CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED)";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED:
+      return "a node is of another type (CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED)";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+      return "the kernel of a node changed in a way that can't be (CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED)";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
+      return "a node changed what can't be changed (CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:
+      return "a node can't be updated (CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)";
     case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
-      return "a kernel changed to one that the node can't have";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "attributes of a node changed that can't be changed";
+      return "a kernel changed to one that the node can't have "
+             "(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
+      return "attributes of a node changed that can't be changed (CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED)";
     default: return "the driver does not say why";
   }
 }
