@@ -11,11 +11,9 @@ constexpr int on_cuda = 2;
 constexpr int on_cuda_host = 3;
 constexpr int on_cuda_managed = 13;
 
-/// The names that capsules have before and after somebody took the tensor out.
+/// The names that capsules have until somebody takes the tensor out.
 constexpr const char* plain_name = "dltensor";
-constexpr const char* plain_used = "used_dltensor";
 constexpr const char* versioned_name = "dltensor_versioned";
-constexpr const char* versioned_used = "used_dltensor_versioned";
 
 /// Gives back the tensor of a capsule that nobody took.
 template <typename Tensor>
@@ -92,11 +90,6 @@ nb::tuple dlpack_device(const Buffer& buffer) {
                       buffer.device_id().value_or(0));
 }
 
-nb::tuple dlpack_device(const StridedMemoryView& view) {
-  return device_tuple(view.is_device_accessible(), view.is_host_accessible(), view.memory_kind() == MemoryKind::managed,
-                      view.device_id().value_or(0));
-}
-
 DLPackRequest dlpack_request(const nb::tuple& device, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                              nb::handle copy) {
   if (!dl_device.is_none() && !device.equal(dl_device))
@@ -108,25 +101,6 @@ DLPackRequest dlpack_request(const nb::tuple& device, nb::handle stream, nb::han
 nb::object dlpack_capsule(const Buffer& buffer, const DLPackRequest& request) {
   wait_for_allocation(buffer);
   return export_capsule(buffer, request);
-}
-
-nb::object dlpack_capsule(const StridedMemoryView& view, const DLPackRequest& request) {
-  return export_capsule(view, request);
-}
-
-StridedMemoryView view_of_capsule(nb::handle capsule) {
-  if (PyCapsule_IsValid(capsule.ptr(), versioned_name)) {
-    DLPackTensorVersioned tensor(
-        static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), versioned_name)));
-    PyCapsule_SetName(capsule.ptr(), versioned_used);
-    return without_gil([&] { return from_dlpack(std::move(tensor)); });
-  }
-  if (PyCapsule_IsValid(capsule.ptr(), plain_name)) {
-    DLPackTensor tensor(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), plain_name)));
-    PyCapsule_SetName(capsule.ptr(), plain_used);
-    return without_gil([&] { return from_dlpack(std::move(tensor)); });
-  }
-  throw nb::type_error("__dlpack__ must return a capsule 'dltensor' or 'dltensor_versioned' that nobody has used yet");
 }
 
 }  // namespace cuprum::python

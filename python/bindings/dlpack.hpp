@@ -12,16 +12,11 @@ struct DLPackRequest {
 
 /// (kind, number) of the device that a buffer is on. BufferError when neither a device nor the host can use it.
 nb::tuple dlpack_device(const Buffer& buffer);
-nb::tuple dlpack_device(const StridedMemoryView& view);
 
 /// The arguments of __dlpack__ on an object of that device. BufferError for what can't be done.
 DLPackRequest dlpack_request(const nb::tuple& device, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                              nb::handle copy);
 
 nb::object dlpack_capsule(const Buffer& buffer, const DLPackRequest& request);
-nb::object dlpack_capsule(const StridedMemoryView& view, const DLPackRequest& request);
-
-/// The tensor in a capsule, which is marked as used.
-StridedMemoryView view_of_capsule(nb::handle capsule);
 
 }  // namespace cuprum::python

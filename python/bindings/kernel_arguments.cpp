@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "bindings/strided_memory_view.hpp"
+
 namespace cuprum::python {
 namespace {
 
@@ -29,7 +31,7 @@ bool comes_from(PyTypeObject* type, std::string_view package) {
 Passing look_up_passing(nb::handle argument) {
   PyTypeObject* const type = Py_TYPE(argument.ptr());
   if (nb::isinstance<Buffer>(argument)) return Passing::buffer;
-  if (nb::isinstance<StridedMemoryView>(argument)) return Passing::view;
+  if (nb::isinstance<PythonView>(argument)) return Passing::view;
   if (nb::isinstance<graph::GraphCondition>(argument)) return Passing::condition;
   if (derives_from(type, "numpy", "generic")) return Passing::bytes;
   if (PyLong_Check(argument.ptr())) return Passing::integer;
@@ -108,7 +110,7 @@ void KernelArgumentList::add(std::size_t index, nb::handle argument, std::option
   if (PyLong_CheckExact(argument.ptr())) return put_integer(index, argument, declared);
   switch (passing_of(argument)) {
     case Passing::buffer: return put(index, detail::address_of(*nb::inst_ptr<Buffer>(argument)));
-    case Passing::view: return put(index, nb::cast<const StridedMemoryView&>(argument).ptr());
+    case Passing::view: return put(index, nb::inst_ptr<PythonView>(argument)->ptr);
     case Passing::condition:
       return put(index, static_cast<std::uint64_t>(nb::cast<const graph::GraphCondition&>(argument).handle()));
     case Passing::integer: return put_integer(index, argument, declared);

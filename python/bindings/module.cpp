@@ -35,6 +35,8 @@ NB_MODULE(_core, module) {
   bind_virtual_memory_resource(module);
   bind_graph_memory_resource(module);
   bind_memory_batches(module);
+  bind_strided_layout(module);
+  bind_strided_memory_view(module);
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);

@@ -61,7 +61,10 @@ EVERYWHERE = (
     "cuprum.graph",
     "cuprum.utils",
     "cuprum._cuda_utils",
+    "cuprum._views",
+    "cuprum._memory_sets",
     "cuprum._core",
+    "cuprum._ipc",
 )
 
 

@@ -9,6 +9,13 @@ from ._program_cache import (
     ProgramCacheResource,
     make_program_cache_key,
 )
+from ._views import (
+    StridedLayout,
+    StridedMemoryView,
+    args_viewable_as_strided_memory,
+    view_as_array_interface,
+    view_as_cai,
+)
 from .typing import MemcpyOverlapMode, MemcpySrcAccessOrder
 
 __all__ = [
@@ -18,9 +25,14 @@ __all__ = [
     "MemcpyOverlapMode",
     "MemcpySrcAccessOrder",
     "ProgramCacheResource",
+    "StridedLayout",
+    "StridedMemoryView",
+    "args_viewable_as_strided_memory",
     "copy_batch",
     "discard_batch",
     "discard_prefetch_batch",
     "make_program_cache_key",
     "prefetch_batch",
+    "view_as_array_interface",
+    "view_as_cai",
 ]

@@ -1,0 +1,281 @@
+// Views: see <cuprum/strided_memory_view.hpp>.
+#include "bindings/strided_memory_view.hpp"
+
+#include "bindings/dlpack.hpp"
+#include "bindings/memory_resource.hpp"
+
+template <>
+void nanobind::detail::wrap_destruct<cuprum::python::PythonView>(void* object) noexcept {
+  auto* view = static_cast<cuprum::python::PythonView*>(object);
+  std::shared_ptr<void> memory = std::move(view->memory);
+  view->~PythonView();
+  if (!memory) return;
+  nanobind::gil_scoped_release released;  // giving memory back may wait
+  memory.reset();
+}
+
+namespace cuprum::python {
+namespace {
+
+bool has_dlpack(nb::handle object) {
+  if (nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__")) return true;
+  if (nb::hasattr(object, "__cuda_array_interface__")) return false;
+  throw nb::buffer_error("the input object does not support any data exchange protocol");
+}
+
+PythonView view_from_any(nb::handle object, nb::handle stream) {
+  return has_dlpack(object) ? view_from_dlpack(object, stream) : view_from_cuda_array_interface(object, stream);
+}
+
+void warn_deprecated(const std::string& message) {
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, message.c_str(), 1) != 0) throw nb::python_error();
+}
+
+void make_view(PythonView* self, nb::handle object, nb::handle stream) {
+  if (object.is_none()) {
+    warn_deprecated(
+        "Constructing an empty StridedMemoryView is deprecated; use one of the classmethods `from_dlpack`, "
+        "`from_cuda_array_interface` or `from_any_interface`");
+    new (self) PythonView();
+    return;
+  }
+  const bool is_dlpack = has_dlpack(object);
+  warn_deprecated(std::string("Constructing a StridedMemoryView directly from a ") +
+                  (is_dlpack ? "DLPack" : "CUDA-array-interface") +
+                  "-supporting object is deprecated; use `StridedMemoryView.from_any_interface`");
+  new (self) PythonView(is_dlpack ? view_from_dlpack(object, stream) : view_from_cuda_array_interface(object, stream));
+}
+
+nb::object dtype_from(nb::handle given) {
+  return given.is_none() ? nb::none() : nb::module_::import_("numpy").attr("dtype")(given);
+}
+
+void check_itemsize(nb::handle dtype, std::int64_t itemsize) {
+  if (dtype.is_none()) return;
+  const auto size = nb::cast<std::int64_t>(dtype.attr("itemsize"));
+  if (size == itemsize) return;
+  throw nb::value_error(("The dtype's itemsize (" + std::to_string(size) + ") does not match the layout's itemsize (" +
+                         std::to_string(itemsize) + ").")
+                            .c_str());
+}
+
+/// Memory of the library's own has an end that is known.
+void check_fits(const Buffer& buffer, const StridedLayout& layout) {
+  const std::int64_t needed = layout.required_size_in_bytes();
+  if (!buffer.memory_resource() || static_cast<std::int64_t>(buffer.size()) >= needed) return;
+  throw nb::value_error(("Buffer size is too small for the layout. Expected at least " + std::to_string(needed) +
+                         " bytes, got " + std::to_string(buffer.size()) + " bytes.")
+                            .c_str());
+}
+
+PythonView view_from_buffer(nb::handle buffer, nb::handle shape, nb::handle strides, nb::handle itemsize,
+                            nb::handle dtype, bool is_readonly) {
+  if (!nb::isinstance<Buffer>(buffer))
+    throw nb::type_error(("buffer must be a Buffer, not " + type_of(buffer)).c_str());
+  if (itemsize.is_none() && dtype.is_none()) throw nb::value_error("Either itemsize or dtype must be specified");
+  const nb::object type = dtype_from(dtype);
+  const auto size = nb::cast<std::int64_t>(type.is_none() ? nb::borrow(itemsize) : nb::object(type.attr("itemsize")));
+  if (!itemsize.is_none() && nb::cast<std::int64_t>(itemsize) != size) {
+    throw nb::value_error(("itemsize (" + std::to_string(nb::cast<std::int64_t>(itemsize)) +
+                           ") does not match dtype.itemsize (" + std::to_string(size) + ")")
+                              .c_str());
+  }
+  const Buffer& memory = *nb::inst_ptr<Buffer>(buffer);
+  const PythonLayout layout = layout_from(shape, strides, size, false);
+  check_fits(memory, layout.layout);
+  PythonView view;
+  view.base = view.ptr = memory.handle();
+  view.device_id = nb::cast<int>(buffer.attr("device_id"));
+  view.is_device_accessible = nb::cast<bool>(buffer.attr("is_device_accessible"));
+  view.readonly = is_readonly;
+  view.exporting_obj = nb::borrow(buffer);
+  view.memory = std::make_shared<Buffer>(memory.slice(0, memory.size()));  // also when the buffer is closed
+  view.dtype = type;
+  view.layout = nb::cast(layout);
+  return view;
+}
+
+/// The same memory with another layout, another type, or both.
+nb::object other_view(nb::handle self, nb::handle layout, nb::handle dtype) {
+  if (layout.is_none() && dtype.is_none()) return nb::borrow(self);
+  PythonView& view = *nb::inst_ptr<PythonView>(self);
+  if (!layout.is_none() && !nb::isinstance<PythonLayout>(layout))
+    throw nb::type_error(("layout must be a StridedLayout, not " + type_of(layout)).c_str());
+  layout_of(view);
+  PythonView other = view;
+  other.layout = layout.is_none() ? view.layout : nb::borrow(layout);
+  other.dtype = dtype.is_none() ? dtype_of_view(view) : dtype_from(dtype);
+  const StridedLayout& wanted = nb::cast<const PythonLayout&>(other.layout).layout;
+  check_itemsize(other.dtype, wanted.itemsize());
+  if (!view.tensor && nb::isinstance<Buffer>(view.exporting_obj))
+    check_fits(*nb::inst_ptr<Buffer>(view.exporting_obj), wanted);
+  other.ptr = view.base + static_cast<std::uint64_t>(wanted.slice_offset_in_bytes());
+  return nb::cast(std::move(other));
+}
+
+/// The view for the library, which copies with it. Its memory must stay until the copy has run.
+StridedMemoryView native_view(PythonView& view) {
+  return StridedMemoryView::from_pointer(view.base, layout_of(view).layout, {.is_readonly = view.readonly});
+}
+
+void copy_views(nb::handle from, nb::handle to, nb::handle stream, nb::handle blocking, const char* function) {
+  if (stream.is_none()) {
+    PyErr_Format(PyExc_NotImplementedError, "%s without a stream is not supported: pass one", function);
+    throw nb::python_error();
+  }
+  for (nb::handle view : {from, to}) {
+    if (!nb::isinstance<PythonView>(view))
+      throw nb::type_error(("other must be a StridedMemoryView, not " + type_of(view)).c_str());
+  }
+  PythonView& source = *nb::inst_ptr<PythonView>(from);
+  PythonView& destination = *nb::inst_ptr<PythonView>(to);
+  const nb::object types[] = {dtype_of_view(source), dtype_of_view(destination)};
+  if (!types[0].is_none() && !types[1].is_none() && !types[0].equal(types[1]))
+    throw nb::value_error("the dtypes of both views must be equal: view() one as the other's");
+  const Stream queue = own_stream_from(stream);
+  const StridedCopyOptions options{.blocking = nb::cast<std::optional<bool>>(blocking)};
+  const StridedMemoryView reading = native_view(source);
+  const StridedMemoryView writing = native_view(destination);
+  without_gil([&] { writing.copy_from(reading, queue, options); });
+}
+
+/// "numpy.dtype", "NoneType", "cuprum._core.Buffer".
+std::string class_in_words(nb::handle object) {
+  const nb::handle type = object.type();
+  const std::string module = nb::cast<std::string>(nb::str(nb::object(type.attr("__module__"))));
+  const std::string name = nb::cast<std::string>(nb::str(nb::object(type.attr("__name__"))));
+  return module == "builtins" ? name : module + "." + name;
+}
+
+std::string view_in_words(PythonView& self) {
+  const PythonLayout& layout = layout_of(self);
+  const auto text = [](const nb::object& value) { return nb::cast<std::string>(nb::repr(value)); };
+  const char* gap = ",\n                  ";
+  return "StridedMemoryView(ptr=" + std::to_string(self.ptr) + gap +
+         "shape=" + text(tuple_of_numbers(layout.layout.shape())) + gap + "strides=" + text(strides_of(layout)) + gap +
+         "itemsize=" + std::to_string(layout.layout.itemsize()) + gap + "dtype=" + class_in_words(dtype_of_view(self)) +
+         gap + "device_id=" + std::to_string(self.device_id) + gap +
+         "is_device_accessible=" + (self.is_device_accessible ? "True" : "False") + gap +
+         "readonly=" + (self.readonly ? "True" : "False") + gap +
+         "exporting_obj=" + class_in_words(self.exporting_obj.is_valid() ? self.exporting_obj : nb::none()) + ")";
+}
+
+// The collector finds cycles through the exporting object.
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const PythonView& view = *nb::inst_ptr<PythonView>(self);
+  Py_VISIT(view.exporting_obj.ptr());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  nb::inst_ptr<PythonView>(self)->exporting_obj.reset();
+  return 0;
+}
+
+PyType_Slot view_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
+
+void bind_fields(nb::class_<PythonView>& bound) {
+  bound.def_ro("ptr", &PythonView::ptr, "The address of the element at index (0, 0, …).")
+      .def_ro("device_id", &PythonView::device_id, "The device that the memory is on; -1 for the host's.")
+      .def_ro("is_device_accessible", &PythonView::is_device_accessible, "Whether kernels can use it.")
+      .def_ro("readonly", &PythonView::readonly, "Whether it must not be written.")
+      .def_prop_ro(
+          "exporting_obj",
+          [](const PythonView& self) { return self.exporting_obj.is_valid() ? self.exporting_obj : nb::none(); },
+          "The object whose memory this is.")
+      .def_prop_ro(
+          "_layout",
+          [](PythonView& self) {
+            layout_of(self);
+            return self.layout;
+          },
+          "How the elements lie in the memory.")
+      .def_prop_ro(
+          "size", [](PythonView& self) { return layout_of(self).layout.volume(); }, "The number of elements.")
+      .def_prop_ro(
+          "shape", [](PythonView& self) { return tuple_of_numbers(layout_of(self).layout.shape()); },
+          "The extent of each axis.")
+      .def_prop_ro(
+          "strides", [](PythonView& self) { return strides_of(layout_of(self)); },
+          "In elements, not bytes; None when nobody gave any: dense in C order.")
+      .def_prop_ro("dtype", &dtype_of_view, "A numpy.dtype; None when nobody said.");
+}
+
+}  // namespace
+
+nb::object view_of_tensor(DLManagedTensorVersioned* tensor) {
+  PythonView view;
+  view.memory = std::shared_ptr<void>(tensor, [](void* given) {
+    auto* held = static_cast<DLManagedTensorVersioned*>(given);
+    if (held->deleter) held->deleter(held);
+  });
+  view.tensor = &tensor->dl_tensor;
+  view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor->dl_tensor.data) + tensor->dl_tensor.byte_offset;
+  view.readonly = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  view.is_device_accessible = tensor->dl_tensor.device.device_type != kDLCPU;
+  view.device_id = view.is_device_accessible ? tensor->dl_tensor.device.device_id : -1;
+  return nb::cast(std::move(view));
+}
+
+void bind_strided_memory_view(nb::module_& module) {
+  nb::class_<PythonView> bound(module, "StridedMemoryView", nb::is_weak_referenceable(), nb::type_slots(view_slots),
+                               "Memory of another library as an array: where it is, and how its elements lie.\n\n"
+                               ">>> import numpy\n"
+                               ">>> from cuprum.utils import StridedMemoryView\n"
+                               ">>> view = StridedMemoryView.from_any_interface(numpy.zeros((4, 6))[::2], -1)\n"
+                               ">>> view.shape, view.strides, view.dtype\n"
+                               "((2, 6), (12, 1), dtype('float64'))\n");
+  bound.def("__init__", &make_view, "obj"_a = nb::none(), "stream_ptr"_a = nb::none())
+      .def_static("from_dlpack", &view_from_dlpack, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+                  "Of an object with __dlpack__. The stream at `stream_ptr` is made to wait for the object's work; -1 "
+                  "asks for no order.")
+      .def_static("from_cuda_array_interface", &view_from_cuda_array_interface, "obj"_a.none(),
+                  "stream_ptr"_a = nb::none(), "Of an object with __cuda_array_interface__, in the same way.")
+      .def_static("from_array_interface", &view_from_array_interface, "obj"_a.none(),
+                  "Of an object with __array_interface__, which is memory of the host.")
+      .def_static("from_any_interface", &view_from_any, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+                  "By DLPack, or else by __cuda_array_interface__.")
+      .def_static("from_buffer", &view_from_buffer, "buffer"_a.none(), "shape"_a, "strides"_a = nb::none(),
+                  nb::kw_only(), "itemsize"_a = nb::none(), "dtype"_a = nb::none(), "is_readonly"_a = false,
+                  "Of a Buffer, with strides in elements. Orders nothing.")
+      .def("view", &other_view, "layout"_a = nb::none(), "dtype"_a = nb::none(),
+           "The same memory with another layout, another type, or both.")
+      .def(
+          "copy_from",
+          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+            copy_views(other, self, stream, blocking, "copy_from");
+          },
+          "other"_a.none(), "stream"_a.none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
+          "Copies all elements of `other`, of the same shape and type, between any kinds of memory. `blocking` None: "
+          "not between two views of device memory, else yes.")
+      .def(
+          "copy_to",
+          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+            copy_views(self, other, stream, blocking, "copy_to");
+          },
+          "other"_a.none(), "stream"_a = nb::none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
+          "The same in the other direction.")
+      .def(
+          "__dlpack__",
+          [](nb::handle self, nb::handle, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+            const nb::tuple device = device_of_view(*nb::inst_ptr<PythonView>(self));
+            return capsule_of_view(self,
+                                   dlpack_request(device, nb::int_(-1), max_version, dl_device, copy).is_versioned);
+          },
+          nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(), "dl_device"_a = nb::none(),
+          "copy"_a = nb::none(), "The elements as a DLPack capsule. Orders nothing: a view knows no stream.")
+      .def("__dlpack_device__", &device_of_view, "The kind and number of the device in DLPack's terms.")
+      .def("__repr__", &view_in_words);
+  bind_fields(bound);
+  if (nb::object api = exchange_api(); !api.is_none()) {
+    bound.attr("__dlpack_c_exchange_api__") = api;
+    bound.attr("__c_dlpack_exchange_api__") = api;
+  }
+  module.def("_has_dlpack", &has_dlpack);
+}
+
+}  // namespace cuprum::python

@@ -1,0 +1,47 @@
+// The Python object of a view. It is filled in as other libraries describe their arrays, and looks no closer before
+// somebody asks: most views are made to pass their address to a kernel.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include "bindings/common.hpp"
+#include "bindings/strided_layout.hpp"
+
+namespace cuprum::python {
+
+struct PythonView {
+  std::uint64_t ptr = 0;   ///< of the element at index (0, 0, …)
+  std::uint64_t base = 0;  ///< where the layout's offsets count from
+  int device_id = 0;
+  bool is_device_accessible = false;
+  bool readonly = false;
+  nb::object exporting_obj;
+
+  const DLTensor* tensor = nullptr;  ///< which `memory` holds; null for views that are not from DLPack
+  std::shared_ptr<void> memory;      ///< what keeps the memory besides `exporting_obj`
+  nb::object typestr;                ///< of an array interface, until `dtype` is asked for
+  nb::object dtype;                  ///< a numpy.dtype, or None; invalid until somebody asks
+  nb::object layout;                 ///< the Python object; invalid until somebody asks
+};
+
+/// The layout, made now if need be. ValueError for an empty view.
+const PythonLayout& layout_of(PythonView& view);
+/// A numpy.dtype or None.
+nb::object dtype_of_view(PythonView& view);
+
+/// From objects with __dlpack__, __cuda_array_interface__ and __array_interface__. BufferError when they say what is
+/// not understood.
+PythonView view_from_dlpack(nb::handle object, nb::handle stream);
+PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream);
+PythonView view_from_array_interface(nb::handle object);
+
+/// (kind, number) of the device in DLPack's terms.
+nb::tuple device_of_view(const PythonView& view);
+/// The view's memory as a DLPack tensor, which keeps `self`.
+nb::object capsule_of_view(nb::handle self, bool is_versioned);
+/// A new Python view of a tensor, which it takes over.
+nb::object view_of_tensor(DLManagedTensorVersioned* tensor);
+/// What DLPackExchangeAPI of dlpack.h describes, as a capsule.
+nb::object exchange_api();
+
+}  // namespace cuprum::python

@@ -1,0 +1,218 @@
+// Views of other libraries' arrays: DLPack, __cuda_array_interface__ and __array_interface__.
+#include <cuprum/dlpack.hpp>
+
+#include "bindings/dlpack.hpp"
+#include "bindings/strided_memory_view.hpp"
+
+namespace cuprum::python {
+namespace {
+
+nb::object numpy_dtype(nb::handle description) { return nb::module_::import_("numpy").attr("dtype")(description); }
+
+nb::object numpy_dtype(const std::string& name) { return numpy_dtype(nb::str(name.c_str())); }
+
+/// One of the types that ml_dtypes adds to NumPy.
+nb::object extended_dtype(const char* name) {
+  try {
+    return numpy_dtype(nb::module_::import_("ml_dtypes").attr(name));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+  }
+  PyErr_Format(PyExc_NotImplementedError, "Support for %s requires `ml_dtypes` to be installed.", name);
+  throw nb::python_error();
+}
+
+const char* extended_name(std::uint8_t code) {
+  switch (code) {
+    case kDLBfloat: return "bfloat16";
+    case kDLFloat8_e3m4: return "float8_e3m4";
+    case kDLFloat8_e4m3: return "float8_e4m3";
+    case kDLFloat8_e4m3b11fnuz: return "float8_e4m3b11fnuz";
+    case kDLFloat8_e4m3fn: return "float8_e4m3fn";
+    case kDLFloat8_e4m3fnuz: return "float8_e4m3fnuz";
+    case kDLFloat8_e5m2: return "float8_e5m2";
+    case kDLFloat8_e5m2fnuz: return "float8_e5m2fnuz";
+    case kDLFloat8_e8m0fnu: return "float8_e8m0fnu";
+    default: return nullptr;
+  }
+}
+
+bool is_one_of(int bits, std::initializer_list<int> known) {
+  return std::find(known.begin(), known.end(), bits) != known.end();
+}
+
+nb::object dtype_of_tensor(const DLDataType& type) {
+  const int bits = type.bits;
+  if (type.lanes != 1) {
+    PyErr_Format(PyExc_NotImplementedError, "vector dtypes (lanes=%d) is not supported", static_cast<int>(type.lanes));
+    throw nb::python_error();
+  }
+  const std::string width = std::to_string(bits);
+  if (type.code == kDLInt && is_one_of(bits, {8, 16, 32, 64})) return numpy_dtype("int" + width);
+  if (type.code == kDLUInt && is_one_of(bits, {8, 16, 32, 64})) return numpy_dtype("uint" + width);
+  if (type.code == kDLFloat && is_one_of(bits, {16, 32, 64})) return numpy_dtype("float" + width);
+  if (type.code == kDLComplex && is_one_of(bits, {64, 128})) return numpy_dtype("complex" + width);
+  if (type.code == kDLBool && bits == 8) return numpy_dtype(std::string("bool"));
+  if (const char* name = extended_name(type.code)) return extended_dtype(name);
+  throw nb::type_error(
+      ("Unsupported dtype. dtype code: " + std::to_string(type.code) + " of " + width + " bits").c_str());
+}
+
+PythonLayout layout_of_tensor(const DLTensor& tensor) {
+  const int bits = tensor.dtype.bits * tensor.dtype.lanes;
+  if (bits % 8 != 0) throw nb::value_error("the bits of an element must be a multiple of 8");
+  const StridedLayout::Extents shape(tensor.shape, tensor.shape + tensor.ndim);
+  if (!tensor.strides) return {StridedLayout(shape, bits / 8), tensor.ndim == 0};
+  return {StridedLayout(shape, StridedLayout::Extents(tensor.strides, tensor.strides + tensor.ndim), bits / 8)};
+}
+
+/// The stream in DLPack's terms, for a device of that kind: None where the host needs no order.
+nb::object consumer_stream(int kind, nb::handle stream) {
+  if (kind == kDLCUDAHost || kind == kDLCUDAManaged) {
+    if (stream.is_none()) return nb::none();
+  } else if (stream.is_none()) {
+    throw nb::buffer_error("stream=None is ambiguous with view()");
+  }
+  nb::object number = nb::steal(PyNumber_Long(stream.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  const bool is_zero = nb::cast<long long>(number) == 0;
+  const bool is_unordered = nb::cast<long long>(number) == -1;
+  if (is_zero || (kind == kDLCPU && is_unordered)) return nb::none();
+  return number;
+}
+
+nb::object ask_for_capsule(nb::handle object, nb::handle stream) {
+  nb::object method = object.attr("__dlpack__");
+  try {
+    return method("stream"_a = stream, "max_version"_a = nb::make_tuple(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;  // an exporter from before DLPack 1.0
+  }
+  return method("stream"_a = stream);
+}
+
+/// Takes the tensor out of a capsule.
+template <typename Tensor>
+std::shared_ptr<void> take(nb::handle capsule, const char* name, const char* used, const DLTensor** tensor) {
+  auto* taken = static_cast<Tensor*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  PyCapsule_SetName(capsule.ptr(), used);
+  *tensor = &taken->dl_tensor;
+  return {static_cast<void*>(taken), [](void* given) { DLPackDeleter{}(static_cast<Tensor*>(given)); }};
+}
+
+void fill_from_capsule(PythonView& view, nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+    auto* given = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (given->version.major != DLPACK_MAJOR_VERSION) {
+      throw nb::buffer_error(("a DLPack tensor of version " + std::to_string(given->version.major) +
+                              " can't be read: known is " + std::to_string(DLPACK_MAJOR_VERSION))
+                                 .c_str());
+    }
+    view.readonly = (given->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+    view.memory =
+        take<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned", &view.tensor);
+  } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
+    view.memory = take<DLManagedTensor>(capsule, "dltensor", "used_dltensor", &view.tensor);
+  } else {
+    throw nb::buffer_error("__dlpack__ must return a DLPack capsule that nobody has used yet");
+  }
+  view.base = view.ptr = reinterpret_cast<std::uint64_t>(view.tensor->data) + view.tensor->byte_offset;
+}
+
+nb::dict interface_of(nb::handle object, const char* attribute, const char* name) {
+  nb::object said = nb::getattr(object, attribute);
+  if (!nb::isinstance<nb::dict>(said))
+    throw nb::buffer_error((std::string(attribute) + " must be a dict, not " + type_of(said)).c_str());
+  nb::dict interface = nb::borrow<nb::dict>(said);
+  if (nb::cast<int>(interface.attr("get")("version", 0)) < 3)
+    throw nb::buffer_error((std::string("only ") + name + " v3 or above is supported").c_str());
+  if (!interface.attr("get")("mask").is_none()) throw nb::buffer_error("mask is not supported");
+  return interface;
+}
+
+/// Shape, strides, type, address and whether it may be written.
+void fill_from_interface(PythonView& view, const nb::dict& interface) {
+  view.typestr = interface["typestr"];
+  view.dtype = numpy_dtype(view.typestr);
+  view.layout = nb::cast(layout_from(nb::object(interface["shape"]), nb::object(interface.attr("get")("strides")),
+                                     nb::cast<std::int64_t>(view.dtype.attr("itemsize")), true));
+  const nb::object data = interface["data"];
+  view.base = view.ptr = raw_value(nb::object(data[0]), "the address of the array");
+  view.readonly = nb::cast<bool>(nb::bool_(nb::object(data[1])));
+}
+
+Stream stream_of(nb::handle number) {
+  return Stream::from_handle(reinterpret_cast<CUstream_st*>(raw_value(number, "a stream")));
+}
+
+/// The consumer's stream waits for the producer's.
+void order_streams(nb::handle producer, nb::handle consumer) {
+  if (producer.is_none() || nb::cast<long long>(nb::steal(PyNumber_Long(consumer.ptr()))) == -1) return;
+  const Stream first = stream_of(producer);
+  const Stream then = stream_of(consumer);
+  if (first == then) return;
+  without_gil([&] { then.wait(first); });
+}
+
+int device_of_pointer(std::uint64_t pointer) {
+  if (pointer == 0) return Device().device_id();
+  return without_gil([&] { return Buffer::from_handle(pointer, 1).device_id(); }).value_or(Device().device_id());
+}
+
+/// PyTorch's array interfaces are of version 2 and say no stream; its DLPack does.
+bool is_torch_tensor(nb::handle object) {
+  const nb::object module = nb::getattr(object.type(), "__module__", nb::str(""));
+  return nb::cast<std::string>(nb::str(module)) == "torch";
+}
+
+}  // namespace
+
+const PythonLayout& layout_of(PythonView& view) {
+  if (!view.layout.is_valid()) {
+    if (!view.tensor) throw nb::value_error("Cannot infer layout from the exporting object");
+    view.layout = nb::cast(layout_of_tensor(*view.tensor));
+  }
+  return nb::cast<const PythonLayout&>(view.layout);
+}
+
+nb::object dtype_of_view(PythonView& view) {
+  if (!view.dtype.is_valid()) view.dtype = view.tensor ? dtype_of_tensor(view.tensor->dtype) : nb::none();
+  return view.dtype;
+}
+
+PythonView view_from_dlpack(nb::handle object, nb::handle stream) {
+  const nb::object device = object.attr("__dlpack_device__")();
+  const int kind = nb::cast<int>(nb::object(device[0]));
+  if (!is_one_of(kind, {kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged})) throw nb::buffer_error("device not supported");
+  PythonView view;
+  view.device_id = kind == kDLCPU ? -1 : nb::cast<int>(nb::object(device[1]));
+  view.is_device_accessible = kind != kDLCPU;
+  fill_from_capsule(view, ask_for_capsule(object, consumer_stream(kind, stream)));
+  view.exporting_obj = nb::borrow(object);
+  return view;
+}
+
+PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream) {
+  if (is_torch_tensor(object)) return view_from_dlpack(object, stream);
+  const nb::dict interface = interface_of(object, "__cuda_array_interface__", "CUDA Array Interface");
+  if (stream.is_none()) throw nb::buffer_error("stream=None is ambiguous with view()");
+  PythonView view;
+  fill_from_interface(view, interface);
+  view.exporting_obj = nb::borrow(object);
+  view.is_device_accessible = true;
+  view.device_id = device_of_pointer(view.ptr);
+  order_streams(interface.attr("get")("stream"), stream);
+  return view;
+}
+
+PythonView view_from_array_interface(nb::handle object) {
+  if (is_torch_tensor(object)) return view_from_dlpack(object, nb::int_(-1));
+  const nb::dict interface = interface_of(object, "__array_interface__", "NumPy Array Interface");
+  PythonView view;
+  fill_from_interface(view, interface);
+  view.exporting_obj = nb::borrow(object);
+  view.device_id = Device().device_id();
+  return view;
+}
+
+}  // namespace cuprum::python

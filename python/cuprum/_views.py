@@ -1,0 +1,72 @@
+"""Arguments of functions as views of memory, whatever library they come from."""
+
+from __future__ import annotations
+
+import functools
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from ._core import StridedMemoryView, _has_dlpack, _StridedLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+StridedLayout = _StridedLayout
+
+
+class DLDeviceType(IntEnum):
+    """Where DLPack says that memory is."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLCUDAManaged = 13
+
+
+class _StridedMemoryViewProxy:
+    """An argument that can be viewed as soon as it is known on which stream it will be used."""
+
+    __slots__ = ("has_dlpack", "obj")
+
+    def __init__(self, obj: object) -> None:
+        self.obj = obj
+        self.has_dlpack = _has_dlpack(obj)
+
+    def view(self, stream_ptr: Any = None) -> StridedMemoryView:
+        """A StridedMemoryView for work on the stream at `stream_ptr`; -1 asks for no order."""
+        return StridedMemoryView.from_any_interface(self.obj, stream_ptr)
+
+
+def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: positional arguments at these places arrive as objects whose view() makes a StridedMemoryView.
+
+    >>> import numpy
+    >>> @args_viewable_as_strided_memory((0,))
+    ... def shape_of(array):
+    ...     return array.view(-1).shape
+    >>> shape_of(numpy.zeros((2, 3)))
+    (2, 3)
+    """
+    indices = tuple(arg_indices)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            arguments = list(args)
+            for index in indices:
+                arguments[index] = _StridedMemoryViewProxy(arguments[index])
+            return function(*arguments, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def view_as_cai(obj: object, stream_ptr: Any) -> StridedMemoryView:
+    """StridedMemoryView.from_cuda_array_interface, as cuda.core also calls it."""
+    return StridedMemoryView.from_cuda_array_interface(obj, stream_ptr)
+
+
+def view_as_array_interface(obj: object) -> StridedMemoryView:
+    """StridedMemoryView.from_array_interface, as cuda.core also calls it."""
+    return StridedMemoryView.from_array_interface(obj)
