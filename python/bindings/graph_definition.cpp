@@ -109,7 +109,9 @@ void bind_graph_definition(nb::module_& module) {
           "path"_a, nb::kw_only(), "title"_a = "", "milliseconds"_a = nb::none(), "handles"_a = false,
           "Has Graphviz draw that.")
       .def_prop_ro(
-          "handle", [](const GraphDefinition& self) { return raw_handle("CUgraph", self.handle()); }, "The CUgraph.")
+          "handle",
+          [](const GraphDefinition& self) { return raw_handle("CUgraph", self.is_valid() ? self.handle() : nullptr); },
+          "The CUgraph.")
       .def("__eq__", &equal<GraphDefinition>)
       .def("__hash__", &hash_of<GraphDefinition>)
       .def("__repr__", [](const GraphDefinition& self) {

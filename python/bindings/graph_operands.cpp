@@ -44,21 +44,37 @@ const Kernel& kernel_from(nb::handle object) { return checked<Kernel>(object, "k
 
 const Event& event_from(nb::handle object) { return checked<Event>(object, "event must be an Event"); }
 
+namespace {
+
+graph::Operand buffer_operand(nb::handle object, const char* side) {
+  const Buffer& buffer = nb::cast<const Buffer&>(object);
+  if (buffer.handle() == 0) {
+    const std::string message = std::string(side) + " Buffer has no active allocation";
+    throw nb::value_error(message.c_str());
+  }
+  return graph::Operand(buffer);
+}
+
+/// What keeps an address valid: of a buffer its memory, also when that is closed; of all else the object.
+std::shared_ptr<const void> kept_owner(nb::handle owner, const char* side) {
+  if (owner.is_none()) return nullptr;
+  if (nb::isinstance<Buffer>(owner)) return std::make_shared<const graph::Operand>(buffer_operand(owner, side));
+  return kept_object(owner);
+}
+
+}  // namespace
+
 graph::Operand operand_from(nb::handle object, nb::handle owner, const char* side) {
   if (nb::isinstance<Buffer>(object)) {
     if (!owner.is_none()) {
       const std::string message = std::string(side) + "_owner cannot be used when " + side + " is a Buffer";
       throw nb::value_error(message.c_str());
     }
-    const Buffer& buffer = nb::cast<const Buffer&>(object);
-    if (buffer.handle() == 0) {
-      const std::string message = std::string(side) + " Buffer has no active allocation";
-      throw nb::value_error(message.c_str());
-    }
-    return graph::Operand(buffer);
+    return buffer_operand(object, side);
   }
   const std::string what = std::string(side) + ", if it is no Buffer,";
-  return graph::Operand(DevicePointer{raw_value(object, what.c_str())}, owner.is_none() ? nullptr : kept_object(owner));
+  return graph::Operand(DevicePointer{raw_value(object, what.c_str())},
+                        kept_owner(owner, (std::string(side) + "_owner").c_str()));
 }
 
 std::vector<std::byte> fill_value(nb::handle object) {

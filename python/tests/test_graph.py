@@ -408,6 +408,28 @@ class TestWork:
         run(executable, stream)
         assert view[0] == 7
 
+    def test_a_buffer_that_owns_an_address_is_kept(self, device, kernel, cells, stream):
+        buffer, view = cells
+        scratch = device.allocate(8, stream=stream)
+        graph = GraphDefinition()
+        fill = graph.memset(scratch.handle, b"\5\0\0\0", 2, dst_owner=scratch)
+        fill.memcpy(buffer, scratch.handle + 4, 4, src_owner=scratch)
+        scratch.close()
+        run(graph, stream)
+        assert view[0] == 5
+        with pytest.raises(ValueError, match="no active allocation"):
+            graph.memset(buffer.handle, 0, 1, dst_owner=scratch)
+
+    def test_graphs_of_nodes_that_are_gone(self):
+        graph = GraphDefinition()
+        node = graph.embed(GraphDefinition())
+        inside = node.child_graph
+        node.destroy()
+        assert int(inside.handle) == 0
+        assert "0x0" in repr(inside)
+        with pytest.raises(RuntimeError, match="gone"):
+            inside.nodes()
+
     def test_builders_take_launches_copies_and_fills(self, device, kernel, cells, stream):
         buffer, view = cells
         builder = device.create_graph_builder().begin_building()

@@ -38,6 +38,18 @@ void check_conditionals(const Graph& graph) {
                  "a conditional handle was created for the graph that none of its nodes uses");
 }
 
+void check_bodies(const Graph& graph) {
+  const auto refuse_host_function = [](const GraphNode& node) {
+    if (node.type() != CU_GRAPH_NODE_TYPE_HOST) return;
+    throw InstantiateFailure(CUDA_ERROR_NOT_SUPPORTED, CUDA_GRAPH_INSTANTIATE_ERROR, &node,
+                             "the body of a conditional node has no functions of the host");
+  };
+  for_each_node(graph, [&](const GraphNode& node) {
+    if (node.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
+    for (const auto& body : graphs_inside(node.work())) for_each_node(*body, refuse_host_function);
+  });
+}
+
 const Context* context_of_node(const NodeWork& work) {
   if (const auto* kernel = std::get_if<KernelWork>(&work)) return &kernel->module->context();
   if (const auto* copy = std::get_if<CopyWork>(&work)) return copy->context.get();
@@ -86,6 +98,7 @@ void check_launching_kernels(const Graph& graph) {
 const Graph& checked_for_instantiation(const Graph& graph, std::uint64_t flags) {
   check_order(graph);
   check_conditionals(graph);
+  check_bodies(graph);
   check_launching_kernels(graph);
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) check_for_device(graph);
   return graph;
