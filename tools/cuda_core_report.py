@@ -67,7 +67,9 @@ def outcome_of(case: ElementTree.Element) -> tuple[str, str]:
 def last_error(found: ElementTree.Element) -> str:
     """The line that says what was raised, which pytest marks with an E."""
     lines = [line[1:].strip() for line in (found.text or "").splitlines() if line.startswith("E ")]
-    for line in lines:
+    for index, line in enumerate(lines):
+        if "Regex pattern did not match" in line:
+            return " ".join(["message", *lines[index + 1 : index + 3]])
         if re.match(r"[\w.]*(Error|Exception|Warning|Failed|Exit)\b", line):
             return line
     return lines[0] if lines else (found.get("message") or "no message")
@@ -83,6 +85,8 @@ def cause_of(message: str) -> str:
     )
     if attribute:
         return f"no attribute {attribute[1] or attribute[3]}.{attribute[2] or attribute[4]}"
+    if message.startswith("message "):
+        return message[:160]
     text = re.sub(r"0x[0-9a-fA-F]+", "0x…", message)
     text = re.sub(r"\d{2,}", "N", text)
     return text[:110]

@@ -74,7 +74,7 @@ def check_options(cls: type[T], value: object, what: str = "") -> T:
         return cls(**value)
     what = what or f"{cls.__name__[: -len('Options')]} options"
     raise TypeError(
-        f"The {what} must be given as an object of type {cls.__name__}, as a dict with its options, or as None, "
+        f"The {what} must be provided as an object of type {cls.__name__}, as a dict with its options, or as None, "
         f"not as {type(value).__name__}: {value!r}"
     )
 

@@ -101,7 +101,7 @@ class TestLinker:
     def test_options_are_keywords(self, codes):
         with pytest.raises(TypeError):
             Linker(*codes, LinkerOptions())
-        with pytest.raises(TypeError, match="The Linker options must be given as"):
+        with pytest.raises(TypeError, match="The Linker options must be provided as"):
             Linker(*codes, options=3)
         with pytest.raises(TypeError, match="did you mean 'verbose'"):
             Linker(*codes, options={"verbos": True})

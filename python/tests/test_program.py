@@ -60,7 +60,7 @@ class TestMaking:
     def test_refuses_other_options(self):
         with pytest.raises(TypeError, match="did you mean 'debug'"):
             Program(PLAIN, "c++", {"debugg": True})
-        with pytest.raises(TypeError, match="The Program options must be given as"):
+        with pytest.raises(TypeError, match="The Program options must be provided as"):
             Program(PLAIN, "c++", 3)
 
     @pytest.mark.parametrize("code_type, name", [("c++", "NVRTC"), ("ptx", "PTX")])
