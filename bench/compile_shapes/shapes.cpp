@@ -12,17 +12,28 @@ std::string fill_in(std::string text, unsigned number) {
 }
 
 CodeShape numbered(std::string_view name, unsigned instructions, const char* text) {
-  return {name, instructions, [text = std::string(text)](unsigned i) { return fill_in(text, i); }};
+  return {name, instructions, [text = std::string(text)](unsigned i, unsigned) { return fill_in(text, i); }};
 }
 
 /// Like numbered(), with each ~ replaced by an offset into the kernel's memory that is another one each time.
 CodeShape accessing(std::string_view name, unsigned instructions, const char* text) {
-  return {name, instructions, [text = std::string(text)](unsigned i) {
+  return {name, instructions, [text = std::string(text)](unsigned i, unsigned) {
             std::string filled = fill_in(text, i);
             const std::string offset = std::to_string(i * 28 % 40000);
             for (std::size_t at = filled.find('~'); at != std::string::npos; at = filled.find('~'))
               filled.replace(at, 1, offset);
             return filled;
+          }};
+}
+
+// Jumps over some units and back over others, to the middle of what they would be loops of. %r9 counts those left.
+CodeShape jumping(std::string_view name) {
+  return {name, 6, [](unsigned i, unsigned count) {
+            const std::string begin = i == 0 ? "mov.u32 %r9, 100;\n" : "";
+            const std::string text =
+                "L$: mad.lo.u32 %r2, %r2, 69069, $; add.s32 %r9, %r9, -1; and.b32 %r3, %r2, 64;\n"
+                "setp.ne.u32 %p1, %r3, 0; setp.gt.and.s32 %p2, %r9, 0, %p1; @%p2 bra L";
+            return begin + fill_in(text, i) + std::to_string((7 * i + 3) % count) + ";\n";
           }};
 }
 
@@ -130,6 +141,7 @@ std::vector<CodeShape> make_shapes() {
       accessing("loops of different lengths", 7,
                 "mov.u32 %r3, 0;\nL$: mad.lo.u32 %r2, %r2, 5, $; add.u32 %r3, %r3, 1; ld.global.u32 %r5, [%rd4+~];\n"
                 "and.b32 %r5, %r5, 7; setp.lt.u32 %p1, %r3, %r5; @%p1 bra L$;\n"),
+      jumping("jumps into loops"),
       numbered("calls", 1, "call (%r2), twist, (%r2);\n"),
   };
 }
@@ -143,7 +155,8 @@ const std::vector<CodeShape>& code_shapes() {
 
 std::string make_kernel(const CodeShape& shape, unsigned instructions) {
   std::string text = kBegin;
-  for (unsigned i = 0; i < instructions / shape.instructions; ++i) text += shape.unit(i);
+  const unsigned count = instructions / shape.instructions;
+  for (unsigned i = 0; i < count; ++i) text += shape.unit(i, count);
   return text + kEnd;
 }
 

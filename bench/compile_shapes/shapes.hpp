@@ -11,8 +11,8 @@ namespace bench {
 
 struct CodeShape {
   std::string_view name;
-  unsigned instructions;                      // of PTX, in a unit
-  std::function<std::string(unsigned)> unit;  // the i-th
+  unsigned instructions;                                        // of PTX, in a unit
+  std::function<std::string(unsigned i, unsigned count)> unit;  // the i-th of so many
 };
 
 /// All shapes, in the order in which they are measured.

@@ -25,6 +25,7 @@
 #include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/note_addresses.hpp"
+#include "softgpu/simt/reducible.hpp"
 #include "softgpu/simt/scalar_code.hpp"
 #include "softgpu/simt/spin_loops.hpp"
 #include "softgpu/simt/thread_function.hpp"

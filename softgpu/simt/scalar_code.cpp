@@ -1,9 +1,6 @@
 #include "softgpu/simt/scalar_code.hpp"
 
-#include "llvm/ADT/PostOrderIterator.h"
-#include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -22,7 +19,6 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/FixIrreducible.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -173,25 +169,6 @@ struct HoistArithmeticPass : PassInfoMixin<HoistArithmeticPass> {
   }
 };
 
-// FixIrreducible takes one entry of a block out of the phis at which it no longer arrives.
-void merge_ways_to_one_place(Function& function) {
-  for (BasicBlock& block : function) {
-    auto* branch = dyn_cast<BranchInst>(block.getTerminator());
-    if (!branch || !branch->isConditional() || branch->getSuccessor(0) != branch->getSuccessor(1)) continue;
-    BasicBlock* target = branch->getSuccessor(0);
-    target->removePredecessor(&block, /*KeepOneInputPHIs=*/true);
-    BranchInst::Create(target, branch->getIterator())->setDebugLoc(branch->getDebugLoc());
-    branch->eraseFromParent();
-  }
-}
-
-bool is_irreducible(Function& function) {
-  const DominatorTree dominators(function);
-  const LoopInfo loops(dominators);
-  const ReversePostOrderTraversal<const Function*> blocks(&function);
-  return containsIrreducibleCFG<const BasicBlock*>(blocks, loops);
-}
-
 }  // namespace
 
 void inline_functions(Module& module, TargetMachine& target) {
@@ -249,34 +226,6 @@ FunctionPassManager scalar_passes(bool many_loops) {
 void optimise_thread(Function& kernel, TargetMachine& target) {
   FunctionPassManager passes = scalar_passes(has_many_loops(kernel));
   PassRunner(target).run(passes, kernel);
-}
-
-// LLVM 19's FixIrreducible leaves invalid phis where a loop is entered at a block that is a loop by itself, unless that
-// has a preheader. It moves phis away from under the branches whose condition they are, and crashes: so conditions are
-// something else for as long as it runs.
-void make_reducible(Function& function, TargetMachine& target) {
-  FunctionPassManager switches;
-  switches.addPass(LowerSwitchPass());
-  PassRunner(target).run(switches, function);
-  if (!is_irreducible(function)) return;
-  merge_ways_to_one_place(function);
-  FunctionPassManager preheaders;
-  preheaders.addPass(LoopSimplifyPass());
-  PassRunner(target).run(preheaders, function);
-  SmallVector<FreezeInst*, 8> held;
-  for (BasicBlock& block : function) {
-    auto* branch = dyn_cast<BranchInst>(block.getTerminator());
-    if (!branch || !branch->isConditional() || !isa<PHINode>(branch->getCondition())) continue;
-    held.push_back(new FreezeInst(branch->getCondition(), "condition", branch->getIterator()));
-    branch->setCondition(held.back());
-  }
-  FunctionPassManager passes;
-  passes.addPass(FixIrreduciblePass());
-  PassRunner(target).run(passes, function);
-  for (FreezeInst* condition : held) {
-    condition->replaceAllUsesWith(condition->getOperand(0));
-    condition->eraseFromParent();
-  }
 }
 
 void simplify_control_flow(Function& kernel, TargetMachine& target) {

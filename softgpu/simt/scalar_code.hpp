@@ -20,9 +20,6 @@ llvm::FunctionPassManager scalar_passes(bool many_loops);
 // Where the code is still small.
 void optimise_thread(llvm::Function& kernel, llvm::TargetMachine&);
 
-// No switches, no irreducible control flow.
-void make_reducible(llvm::Function&, llvm::TargetMachine&);
-
 // No switches, no pairs that are passed on, one block that returns and does nothing else. Control flow is reducible.
 void simplify_control_flow(llvm::Function& kernel, llvm::TargetMachine&);
 
