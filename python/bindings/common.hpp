@@ -65,6 +65,10 @@ decltype(auto) without_gil(Function&& function) {
 /// Sets Python's error for the exception that is being handled. For functions that nanobind does not wrap.
 void set_python_error() noexcept;
 
+/// Throws the exception that is being handled as Python's, which is one of NVIDIA's bindings of "nvvm" or "nvjitlink",
+/// too, where those are loaded.
+[[noreturn]] void rethrow_as_error_of(const char* library);
+
 /// Throws an exception of cuprum._errors.
 [[noreturn]] void throw_error(const char* name, const char* message);
 

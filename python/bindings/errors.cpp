@@ -95,6 +95,13 @@ void set_python_error() noexcept {
   }
 }
 
+void rethrow_as_error_of(const char* library) {
+  set_python_error();
+  nb::python_error error;
+  nb::module_::import_("cuprum._errors").attr("as_error_of")(library, error.value());
+  throw error;
+}
+
 void bind_errors(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {

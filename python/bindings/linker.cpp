@@ -73,11 +73,21 @@ std::vector<ObjectCode> codes_from(nb::args given) {
   return codes;
 }
 
+/// Users of cuda.core catch what nvJitLink's bindings throw for inputs and architectures that it doesn't take.
+template <typename Link>
+auto linking(Link link) {
+  try {
+    return link();
+  } catch (const LinkError&) {
+    rethrow_as_error_of("nvjitlink");
+  }
+}
+
 void make(PythonLinker* self, nb::args object_codes, nb::handle given) {
   const nb::object options_given = options_object("LinkerOptions", given, "Linker options");
   const std::vector<ObjectCode> codes = codes_from(object_codes);
   const LinkerOptions options = linker_options_from(options_given);
-  new (self) PythonLinker(without_gil([&] { return Linker(codes, options); }));
+  new (self) PythonLinker(linking([&] { return without_gil([&] { return Linker(codes, options); }); }));
 }
 
 nb::object link(PythonLinker& self, nb::handle target_type) {
@@ -85,7 +95,8 @@ nb::object link(PythonLinker& self, nb::handle target_type) {
   if (word != "cubin" && word != "ptx")
     throw nb::value_error(("Unsupported target type: " + word + " (a Linker makes 'cubin' and 'ptx')").c_str());
   const Target target = word == "cubin" ? Target::cubin : Target::ptx;
-  return object_code_object(with_linker(self, [&](Linker& linker) { return linker.link(target); }));
+  return object_code_object(
+      linking([&] { return with_linker(self, [&](Linker& linker) { return linker.link(target); }); }));
 }
 
 std::string info_log(PythonLinker& self) {

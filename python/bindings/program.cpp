@@ -111,6 +111,18 @@ void check_cacheable(const PythonProgram& self, Target target, const std::vector
   (void)make_program_cache_key(self.source, self.type, self.options, target, {.name_expressions = names});
 }
 
+ObjectCode compiled(const PythonProgram& self, Target target, const CompileOptions& options, bool must_be_cacheable) {
+  try {
+    return without_gil([&] {
+      if (must_be_cacheable) check_cacheable(self, target, options.name_expressions);
+      return self.program.compile(target, options);
+    });
+  } catch (const CompileError&) {
+    if (self.type != SourceCodeType::nvvm) throw;
+    rethrow_as_error_of("nvvm");
+  }
+}
+
 nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle name_expressions, nb::handle logs,
                    nb::handle given_cache) {
   const Target target = compilation_target_from(target_type, self.type);
@@ -119,15 +131,12 @@ nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle
   const GivenCache cache(given_cache);
   std::ostringstream log;
   CompileOptions options{
-      .name_expressions = name_expressions_from(name_expressions), .log = &log, .cache = cache.get()};
+      .name_expressions = name_expressions_from(name_expressions, self.type), .log = &log, .cache = cache.get()};
   if (self.debug_source && !cache.is_given()) options.cache = nullptr;  // its name is another one each time
-  ObjectCode code = without_gil([&] {
-    if (cache.is_given()) check_cacheable(self, target, options.name_expressions);
-    return self.program.compile(target, options);
-  });
+  const ObjectCode code = compiled(self, target, options, cache.is_given());
   cache.rethrow();
   if (!logs.is_none() && !log.str().empty()) logs.attr("write")(log.str());
-  return object_code_object(std::move(code));
+  return object_code_object(code);
 }
 
 void close(PythonProgram& self) {
@@ -178,12 +187,13 @@ Target compilation_target_from(nb::handle given, SourceCodeType type) {
           .c_str());
 }
 
-std::vector<std::string> name_expressions_from(nb::handle given) {
+std::vector<std::string> name_expressions_from(nb::handle given, SourceCodeType type) {
+  if (type != SourceCodeType::cxx) return {};
   if (!PyTuple_Check(given.ptr()) && !PyList_Check(given.ptr())) {
     throw nb::type_error(("name_expressions must be a tuple or list of C++ names, not " + type_of(given)).c_str());
   }
   std::vector<std::string> names;
-  for (nb::handle name : given) names.push_back(text_from(name, "a name expression"));
+  for (nb::handle name : given) names.push_back(text_from(name, "each of name_expressions"));
   return names;
 }
 
@@ -210,6 +220,8 @@ void bind_program(nb::module_& module) {
             return status ? member_of("PCHStatusType", printed(*status)) : nb::none();
           },
           "What the last compilation did about a precompiled header: a PCHStatusType, or None when none was asked for.")
+      .def("__repr__",
+           [](const PythonProgram& self) { return "<Program backend='" + printed(backend_of(self.type)) + "'>"; })
       .def("close", &close, "Gives the source back. Closing twice does nothing.");
 }
 

@@ -22,8 +22,8 @@ std::string source_from(nb::handle given, SourceCodeType type);
 /// What a program of that type is compiled to; ValueError for what it can't be.
 Target compilation_target_from(nb::handle given, SourceCodeType type);
 
-/// Name expressions of a tuple or list of str or bytes.
-std::vector<std::string> name_expressions_from(nb::handle given);
+/// Name expressions of a tuple or list of str or bytes. None for what is no C++, as cuda.core has it.
+std::vector<std::string> name_expressions_from(nb::handle given, SourceCodeType type);
 
 /// A member of cuprum.typing.CompilerBackendType.
 nb::object backend_object(CompilerBackendType backend);

@@ -41,12 +41,13 @@ nb::bytes key_from(nb::handle code, nb::handle code_type, nb::handle options, nb
   try {
     type = source_type_from(code_type);
   } catch (const WrongState& error) {
-    throw nb::value_error(error.what());
+    const std::string word = nb::cast<std::string>(nb::str(code_type));
+    throw nb::value_error(("'" + word + "' is not a valid SourceCodeType: " + error.what()).c_str());
   }
   const Target target = compilation_target_from(target_type, type);
   const std::string source = source_from(code, type);
   const ProgramOptions given = program_options_from(options_object("ProgramOptions", options, "Program options"), type);
-  const ProgramCacheKeyOptions key_options{.name_expressions = name_expressions_from(name_expressions),
+  const ProgramCacheKeyOptions key_options{.name_expressions = name_expressions_from(name_expressions, type),
                                            .extra_digest = std::string(view_of(extra_digest))};
   return bytes_of(without_gil([&] { return make_program_cache_key(source, type, given, target, key_options); }));
 }

@@ -68,6 +68,17 @@ void warn_of_numba_debug(ProgramOptions& options) {
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw nb::python_error();
 }
 
+/// The linker, which compiles PTX, doesn't have them: they are about the C++ that it was made of, and no reason for not
+/// keeping the result in a cache.
+void forget_options_of_the_source(ProgramOptions& options) {
+  options.pch.reset();
+  options.create_pch.reset();
+  options.use_pch.reset();
+  options.pch_dir.reset();
+  options.fdevice_time_trace.reset();
+  options.use_libdevice.reset();
+}
+
 ProgramOptions read_options(nb::handle given) {
   return {.name = text_field(given, "name").value_or(ProgramOptions().name),
           .arch = text_field(given, "arch"),
@@ -173,9 +184,13 @@ void bind_program_options(nb::module_& module) {
 ProgramOptions program_options_from(nb::handle given, SourceCodeType type) {
   ProgramOptions options = read_options(given);
   check_for_type(options, type);
-  if (type == SourceCodeType::ptx) warn_of_numba_debug(options);
+  if (type == SourceCodeType::ptx) {
+    warn_of_numba_debug(options);
+    forget_options_of_the_source(options);
+  }
   // NVRTC always optimises, but for debugging: cuda.core takes False for "not given", and doesn't say it to NVRTC.
   if (type == SourceCodeType::cxx && options.device_code_optimize == false) options.device_code_optimize.reset();
+  if (type == SourceCodeType::cxx) options.use_libdevice.reset();  // which it takes and doesn't say, either
   // The target says whether LTO-IR is made; cuda.core takes the option with every target.
   if (type != SourceCodeType::ptx && options.link_time_optimization == true) options.link_time_optimization.reset();
   return options;

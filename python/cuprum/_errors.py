@@ -64,3 +64,18 @@ class LibraryError(CUDAError, RuntimeError):
 
 class GraphUpdateError(CUDAError, ValueError):
     """An executable graph can't be made to do what another one does; the message says why."""
+
+
+_LIBRARY_ERRORS = {"nvvm": ("cuda.bindings.nvvm", "nvvmError"), "nvjitlink": ("cuda.bindings.nvjitlink", "nvJitLinkError")}
+
+
+def as_error_of(library: str, error: BaseException) -> None:
+    """Make `error` one of NVIDIA's bindings of a library, too, which programs that import those bindings catch."""
+    import sys
+
+    module, name = _LIBRARY_ERRORS[library]
+    theirs = getattr(sys.modules.get(module), name, None)
+    if theirs is None or isinstance(error, theirs):
+        return
+    cls = type(error)
+    error.__class__ = type(cls.__name__, (cls, theirs), {"__module__": cls.__module__, "__doc__": cls.__doc__})

@@ -382,8 +382,8 @@ class LinkerOptions:
             import warnings
 
             warnings.warn(
-                "no linker reads numba_debug, and LinkerOptions will lose it: set ProgramOptions.numba_debug where the "
-                "code is compiled from C++ or NVVM IR",
+                "numba_debug is not supported by any linking backend, and LinkerOptions will lose it: set "
+                "ProgramOptions.numba_debug where the code is compiled from C++ or NVVM IR",
                 DeprecationWarning,
                 stacklevel=3,
             )

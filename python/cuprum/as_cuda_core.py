@@ -60,6 +60,7 @@ EVERYWHERE = (
     "cuprum._options",
     "cuprum.graph",
     "cuprum.utils",
+    "cuprum._compiler_utils",
     "cuprum._cuda_utils",
     "cuprum._views",
     "cuprum._memory_sets",

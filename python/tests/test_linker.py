@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import threading
 import weakref
 
 import pytest
@@ -73,6 +74,31 @@ class TestLinking:
         assert "_Z1fi" in linker.get_error_log()
         linker.close()
         assert "_Z1fi" in linker.get_error_log()
+
+    @needs_nvjitlink
+    def test_errors_are_those_of_nvidias_bindings_too(self, codes):
+        nvjitlink = pytest.importorskip("cuda.bindings.nvjitlink")
+        with pytest.raises(nvjitlink.nvJitLinkError, match="_Z1fi") as caught:
+            Linker(codes[0]).link("cubin")
+        assert isinstance(caught.value, LinkError)
+        assert caught.value.log
+
+    def test_threads_take_turns(self, codes):
+        linker = Linker(*codes)
+        results = []
+
+        def link():
+            Device(0).set_current()
+            results.append(linker.link("cubin").code)
+
+        threads = [threading.Thread(target=link) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(results) == 4
+        assert len(set(results)) == 1
+        Linker(*codes).link("cubin")
 
 
 class TestLinker:
@@ -169,6 +195,14 @@ class TestLinker:
         assert Linker.which_backend() in (CompilerBackendType.NVJITLINK, CompilerBackendType.DRIVER)
         assert isinstance(Linker.which_backend(), CompilerBackendType)
         assert isinstance(inspect.getattr_static(Linker, "which_backend"), classmethod)
+
+    def test_is_given_up_on_another_thread(self, codes):
+        for _ in range(10):
+            linker = Linker(*codes)
+            thread = threading.Thread(target=linker.close)
+            thread.start()
+            thread.join()
+        Linker(*codes).link("cubin")
 
     def test_weak_references(self, codes):
         linker = Linker(*codes)

@@ -103,7 +103,7 @@ class TestCompiling:
     def test_refuses_what_are_no_name_expressions(self, bad):
         with pytest.raises(TypeError, match="name_expressions must be a tuple or list"):
             Program(TEMPLATE, "c++").compile("cubin", bad)
-        with pytest.raises(TypeError, match="a name expression must be a str or bytes"):
+        with pytest.raises(TypeError, match="each of name_expressions must be a str or bytes"):
             Program(TEMPLATE, "c++").compile("cubin", [3])
 
     def test_errors_have_the_log(self):
@@ -165,6 +165,7 @@ class TestCompiling:
 
     def test_closes(self):
         program = Program(PLAIN, "c++")
+        assert repr(program) == "<Program backend='NVRTC'>"
         assert int(program.handle) != 0
         program.close()
         program.close()
@@ -189,6 +190,10 @@ class TestPtx:
     def test_refuses_other_targets(self, ptx):
         with pytest.raises(ValueError, match='Unsupported target_type="ltoir"'):
             Program(ptx, "ptx").compile("ltoir")
+
+    def test_ignores_what_is_about_cxx(self, ptx):
+        options = {"pch": True, "create_pch": "p", "fdevice_time_trace": "t", "include_path": "i", "use_libdevice": True}
+        assert Program(ptx, "ptx", options).compile("cubin", ["name<int>"]).code_type == "cubin"
 
     def test_bad_ptx_is_refused_with_the_log(self):
         with pytest.raises(CompileError) as caught:
@@ -253,6 +258,13 @@ define void @empty() {{ ret void }}
     def test_bad_ir_is_refused_with_the_log(self):
         with pytest.raises(CompileError) as caught:
             Program("nonsense", "nvvm").compile("ptx")
+        assert caught.value.log
+
+    def test_bad_ir_is_an_error_of_nvidias_bindings_too(self):
+        nvvm = pytest.importorskip("cuda.bindings.nvvm")
+        with pytest.raises(nvvm.nvvmError) as caught:
+            Program("nonsense", "nvvm").compile("ptx")
+        assert isinstance(caught.value, CompileError)
         assert caught.value.log
 
     def test_extra_sources(self, source):

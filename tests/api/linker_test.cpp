@@ -269,6 +269,23 @@ TEST_F(LinkerTest, ThreadsLinkAtTheSameTime) {
   EXPECT_THAT(results, ::testing::Each(results.front()));
 }
 
+// nvJitLink crashes in a later link when another thread completes or gives back what one has begun.
+TEST_F(LinkerTest, AnotherThreadMayLinkOrDropWhatOneHasBegun) {
+  const std::vector<ObjectCode> codes = parts();
+  const std::string expected(Linker(codes).link(Target::cubin).code());
+  for (int round = 0; round < 10; ++round) {
+    Linker linked(codes);
+    auto dropped = std::make_unique<Linker>(codes);
+    std::string result;
+    std::thread([&] {
+      dropped.reset();
+      result = linked.link(Target::cubin).code();
+    }).join();
+    EXPECT_EQ(result, expected);
+    EXPECT_EQ(linked.link(Target::cubin).code(), expected);
+  }
+}
+
 class DriverLinkerTest : public LinkerTest {
  protected:
   static LinkerOptions by_driver(LinkerOptions options = {}) {

@@ -50,6 +50,15 @@ void check_input(const Code& code) {
   }
 }
 
+/// A state that can be completed here: with nvJitLink none that another thread has begun (nvjitlink_state.cpp).
+void prepare(LinkerResource& linker) {
+  const bool is_others =
+      linker.backend == CompilerBackendType::nvjitlink && linker.thread != std::this_thread::get_id();
+  if (linker.is_linked || is_others) linker.state = start(*linker.inputs, linker.backend);
+  linker.thread = std::this_thread::get_id();
+  linker.is_linked = true;
+}
+
 void check_target(Target target, const LinkerOptions& options) {
   const bool makes_ptx = options.ptx.value_or(false);
   if (target == (makes_ptx ? Target::ptx : Target::cubin)) return;
@@ -105,8 +114,7 @@ ObjectCode Linker::link(Target target) {
   const Kept<LinkerResource> linker = Access::keep(*this);
   const LinkedFrom& inputs = *linker->inputs;
   check_target(target, inputs.options);
-  if (linker->is_linked) linker->state = start(inputs, linker->backend);
-  linker->is_linked = true;
+  prepare(*linker);
   core::Linked result = linker->state->complete(target);
   Code linked{.type = result.type, .name = inputs.options.name, .bytes = std::move(result.bytes)};
   for (const auto& code : inputs.codes)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <thread>
 
 #include "core/compile/link_state.hpp"
 #include "core/compile/linked_from.hpp"
@@ -18,7 +19,8 @@ struct LinkerResource : support::Counted<LinkerResource> {
   std::shared_ptr<const core::LinkedFrom> inputs;
   CompilerBackendType backend;
   std::unique_ptr<core::LinkState> state;
-  bool is_linked = false;  ///< the state is used up; another link needs another
+  bool is_linked = false;                               ///< the state is used up; another link needs another
+  std::thread::id thread = std::this_thread::get_id();  ///< that made the state
 };
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

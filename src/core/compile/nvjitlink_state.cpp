@@ -1,4 +1,7 @@
 #include <cuprum/nvjitlink.hpp>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "core/compile/link_state.hpp"
 #include "support/text.hpp"
@@ -14,16 +17,52 @@ using support::without_zero;
 constexpr InputType nvjitlink_input_types[] = {InputType::ptx,    InputType::cubin,  InputType::ltoir,
                                                InputType::fatbin, InputType::object, InputType::library};
 
+/// Links that were begun on a thread and given up on another. nvJitLink (13.0) ruins its memory when any thread but
+/// that one completes or destroys them, and a later link crashes: they wait until it links again.
+class GivenUpLinks {
+ public:
+  static const std::shared_ptr<GivenUpLinks>& of_this_thread() {
+    thread_local const auto mine = std::make_shared<GivenUpLinks>();
+    return mine;
+  }
+
+  void add(nvjitlink::Handle handle) {
+    std::lock_guard lock(mutex_);
+    handles_.push_back(handle);
+  }
+
+  /// On the thread whose they are.
+  void destroy() {
+    std::vector<nvjitlink::Handle> handles;
+    {
+      std::lock_guard lock(mutex_);
+      handles.swap(handles_);
+    }
+    for (nvjitlink::Handle handle : handles) nvjitlink::api().nvJitLinkDestroy(&handle);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<nvjitlink::Handle> handles_;
+};
+
 /// A failed nvJitLinkCreate may leave one, too: it has the log.
 struct OwnedHandle {
-  OwnedHandle() = default;
+  OwnedHandle() { makers->destroy(); }
   OwnedHandle(const OwnedHandle&) = delete;
   OwnedHandle& operator=(const OwnedHandle&) = delete;
   ~OwnedHandle() {
-    if (value) nvjitlink::api().nvJitLinkDestroy(&value);
+    if (!value) return;
+    if (is_complete || makers == GivenUpLinks::of_this_thread()) {
+      nvjitlink::api().nvJitLinkDestroy(&value);
+    } else {
+      makers->add(value);
+    }
   }
 
   nvjitlink::Handle value = nullptr;
+  bool is_complete = false;
+  const std::shared_ptr<GivenUpLinks> makers = GivenUpLinks::of_this_thread();
 };
 
 class NvjitlinkState final : public LinkState {
@@ -45,6 +84,7 @@ class NvjitlinkState final : public LinkState {
 
   Linked complete(Target target) override {
     call<&nvjitlink::Api::nvJitLinkComplete>(nullptr, handle_.value);
+    handle_.is_complete = true;
     if (target == Target::ptx) {
       return {target, without_zero(
                           fetch<&nvjitlink::Api::nvJitLinkGetLinkedPtxSize, &nvjitlink::Api::nvJitLinkGetLinkedPtx>())};

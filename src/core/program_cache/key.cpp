@@ -102,7 +102,7 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
                                   Target target, const ProgramCacheKeyOptions& key_options,
                                   ProgramCacheResource* notes) {
   if (const char* option = side_effect(options)) {
-    return {.obstacle = text("the option ", option, " is for what the compiler does besides the code")};
+    return {.obstacle = text("the option ", option, " is for what the compiler does besides the code, a side effect")};
   }
   const bool is_compilation =
       target == Target::cubin || target == Target::ltoir || (target == Target::ptx && type != SourceCodeType::ptx);
