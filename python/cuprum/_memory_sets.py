@@ -98,7 +98,7 @@ def _devices(values: Iterable[object]) -> list[Any]:
         if value is None:
             continue  # Device(None) is the current one
         try:
-            devices.append(_core.Device(value))
+            devices.append(_core.Device(value))  # type: ignore[arg-type] # what is no device is refused
         except (TypeError, ValueError):
             continue
     return devices

@@ -35,6 +35,9 @@ class KernelAttributeValue(int):
     True
     """
 
+    _attributes: Any
+    _name: str
+
     def __new__(cls, value: int, attributes: Any, name: str) -> KernelAttributeValue:
         self = super().__new__(cls, value)
         self._attributes = attributes

@@ -63,7 +63,7 @@ class AdjacencySetProxy(MutableSet):
         self._behind = behind
 
     @classmethod
-    def _from_iterable(cls, nodes: Iterable[GraphNode]) -> set[GraphNode]:
+    def _from_iterable(cls, nodes: Iterable[Any]) -> set[Any]:  # type: ignore[override]
         return set(nodes)  # what the operators of sets give is no view of the graph
 
     def __contains__(self, node: object) -> bool:
@@ -125,7 +125,7 @@ def _repr_svg_(self: GraphDefinition) -> str | None:
         return path.read_text(encoding="utf-8")
 
 
-GraphDefinition._repr_svg_ = _repr_svg_
+GraphDefinition._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]
 
 __all__ = [
     "AllocNode",

@@ -63,7 +63,7 @@ __all__ = [
 DevicePointerType = int | None
 """An address in device memory: an int, or whatever ``int()`` makes one of (NVIDIA's ``CUdeviceptr``); None is no memory."""
 
-DeviceResourcesType = Sequence["SMResource | WorkqueueResource"]
+DeviceResourcesType = Sequence["SMResource | WorkqueueResource"]  # type: ignore[name-defined] # which are not there yet
 """What a green context gets of a device."""
 
 
