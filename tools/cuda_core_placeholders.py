@@ -10,6 +10,15 @@ from typing import Any, NoReturn
 
 from cuprum import as_cuda_core
 
+# Modules that tests import for what is inside of NVIDIA's package, and those that cuprum does not have.
+MODULES = frozenset(
+    """
+    _utils._weak_handles _utils._wsl_locale _utils.clear_error_support _utils.driver_cu_result_explanations
+    _utils.enum_explanations_helpers _utils.runtime_cuda_error_explanations _utils.validators checkpoint system
+    system._device system._nvml_context system._system system._system_events system.typing texture texture._texture
+    """.split()
+)
+
 
 class Missing(type):
     """The class of placeholders, which are classes so that annotations and isinstance() may name them."""
@@ -30,5 +39,14 @@ def find_or_hold_place(self: as_cuda_core.ServedModule, name: str) -> Any:
         return Missing(name, (), {"refusal": str(error), "__module__": self.__name__})
 
 
+def sources_of(fullname: str) -> tuple[str, ...] | None:
+    found = original_sources_of(fullname)
+    if found is None and fullname[len(as_cuda_core.ROOT) + 1 :] in MODULES:
+        return ("cuprum._cuda_utils",)
+    return found
+
+
+original_sources_of = as_cuda_core.sources_of
+as_cuda_core.sources_of = sources_of
 original = as_cuda_core.ServedModule.__getattr__
 as_cuda_core.ServedModule.__getattr__ = find_or_hold_place  # type: ignore[method-assign]
