@@ -5,7 +5,9 @@
 >>> device = Device(); device.set_current()
 >>> seen = []
 >>> definition = GraphDefinition()
->>> _ = definition.callback(lambda: seen.append(1)).callback(lambda: seen.append(2))
+>>> first = definition.callback(lambda: seen.append(1))
+>>> second = definition.callback(lambda: seen.append(2))
+>>> second.pred = {first}
 >>> graph = definition.instantiate()
 >>> stream = device.create_stream()
 >>> graph.launch(stream); stream.sync()
