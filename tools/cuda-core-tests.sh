@@ -45,9 +45,10 @@ if [[ -z $venv ]]; then
   fi
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-echo 'import os; os.environ.get("CUPRUM_AS_CUDA_CORE") and __import__("cuprum.as_cuda_core")' >"$site/cuprum_as_cuda_core.pth"
+echo 'import os, sys; p = os.environ.get("CUPRUM_AS_CUDA_CORE"); p and (sys.path.append(p), __import__("cuprum.as_cuda_core"))' \
+  >"$site/cuprum_as_cuda_core.pth"
 
-export CUPRUM_DRIVER=${CUPRUM_DRIVER:-softgpu} CUPRUM_AS_CUDA_CORE=1 PYTHONPATH=$build/python:$root/tools PYTHONFAULTHANDLER=1
+export CUPRUM_DRIVER=${CUPRUM_DRIVER:-softgpu} CUPRUM_AS_CUDA_CORE=$build/python PYTHONPATH=$build/python:$root/tools PYTHONFAULTHANDLER=1
 [[ -n ${CUDA_HOME:-} || ! -d /usr/local/cuda ]] || export CUDA_HOME=/usr/local/cuda
 mkdir -p "$results"
 results=$(realpath "$results")

@@ -97,6 +97,29 @@ def driver_version() -> tuple[int, int, int]:
     return (version // 1000, version // 10 % 100, version % 10)
 
 
+def _decide_nvjitlink_or_driver() -> bool:
+    """Whether the driver links, because there is no nvJitLink."""
+    from cuprum import Linker
+
+    return str(Linker.which_backend()) == "driver"
+
+
+def _can_load_generated_ptx() -> bool:
+    """Whether the driver knows the PTX that NVRTC makes: it must not be older."""
+    major, minor = handle_return(_binding("nvrtc").nvrtcVersion())
+    return (major, minor, 0) <= driver_version()
+
+
+def _get_nvvm_module() -> Any:
+    """NVIDIA's cuda.bindings.nvvm; RuntimeError when that or libNVVM is not installed."""
+    try:
+        nvvm = _binding("nvvm")
+        nvvm.version()  # loads the library
+    except Exception as error:
+        raise RuntimeError(f"libNVVM can't be used through cuda.bindings: {error}") from error
+    return nvvm
+
+
 def is_sequence(value: object) -> bool:
     """Whether `value` is a list or a tuple."""
     return isinstance(value, (list, tuple))

@@ -185,6 +185,17 @@ class TestBesideNvidia:
                 raise AssertionError
         """)
 
+    @needs_bindings
+    def test_helpers_that_tests_import(self):
+        served("""
+            from cuda.core import Linker, _linker
+            from cuda.core._program import _can_load_generated_ptx
+            from cuda.core._utils.version import binding_version, driver_version
+            assert _linker._decide_nvjitlink_or_driver() is (Linker.which_backend() == "driver")
+            assert _can_load_generated_ptx() in (True, False)
+            assert binding_version() >= (12, 0, 0) and driver_version() >= (12, 0, 0)
+        """)
+
     def test_too_late(self, tmp_path):
         package = tmp_path / "cuda" / "core"
         package.mkdir(parents=True)
