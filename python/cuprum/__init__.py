@@ -7,7 +7,9 @@
 >>> stream.sync()
 """
 
-from ._core import (
+from . import _interpreter  # isort: split # refuses to go on in a subinterpreter
+
+from ._core import (  # noqa: E402
     Buffer,
     Context,
     Device,
