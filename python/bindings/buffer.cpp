@@ -150,7 +150,7 @@ nb::object from_ipc_descriptor(nb::handle resource, nb::handle descriptor, nb::h
 IPCBufferDescriptor ipc_descriptor(const Buffer& self) {
   const std::optional<MemoryResource> resource = self.memory_resource();
   const std::optional<MemoryPool> pool = resource ? resource->as<MemoryPool>() : std::nullopt;
-  if (!pool || !pool->is_ipc_enabled()) throw WrongState("Memory resource is not IPC-enabled");
+  if (!pool || !pool->is_ipc_enabled()) throw std::runtime_error("Memory resource is not IPC-enabled");
   return without_gil([&] { return self.ipc_descriptor(); });
 }
 

@@ -28,6 +28,8 @@ void with_copy_errors(const Stream& stream, const char* function, Copy copy) {
     without_gil(copy);
   } catch (const WrongState& error) {
     refuse_captured_copy(function, error.what());
+  } catch (const NotSupported& error) {
+    throw NotSupported(std::string(function) + " with src_access_order=DURING_API_CALL: " + error.what());
   }
 }
 

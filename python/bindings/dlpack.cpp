@@ -93,7 +93,7 @@ nb::tuple dlpack_device(const Buffer& buffer) {
 DLPackRequest dlpack_request(const nb::tuple& device, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                              nb::handle copy) {
   if (!dl_device.is_none() && !device.equal(dl_device))
-    throw nb::buffer_error("dl_device must be None or the device that the memory is on: it can't be moved by DLPack");
+    throw nb::buffer_error("dl_device other than None and the memory's own device is not supported");
   if (copy.is(Py_True)) throw nb::buffer_error("copy=True is not supported: copy the buffer, and export that");
   return {.is_versioned = wants_version_1(max_version), .options = {.stream = stream_number(device, stream)}};
 }

@@ -20,11 +20,14 @@ EventOptions event_options_from(nb::handle given) {
 namespace {
 
 IPCEventDescriptor event_descriptor(const Event& self) {
-  if (!self.is_ipc_enabled()) throw WrongState("Event is not IPC-enabled");
+  if (!self.is_ipc_enabled()) throw std::runtime_error("Event is not IPC-enabled");
   return without_gil([&] { return self.ipc_descriptor(); });
 }
 
-Event imported_event(nb::handle descriptor) {
+/// Of another process: whose device and context it is of, this one does not know.
+struct ImportedEvent : Event {};
+
+ImportedEvent imported_event(nb::handle descriptor) {
   if (!nb::isinstance<IPCEventDescriptor>(descriptor)) {
     throw nb::type_error(
         ("Argument 'ipc_descriptor' has incorrect type (expected IPCEventDescriptor, got " + type_of(descriptor) + ")")
@@ -32,7 +35,7 @@ Event imported_event(nb::handle descriptor) {
   }
   prepare_pickling();
   const IPCEventDescriptor& wanted = nb::cast<const IPCEventDescriptor&>(descriptor);
-  return without_gil([&] { return Event::from_ipc_descriptor(wanted); });
+  return {without_gil([&] { return Event::from_ipc_descriptor(wanted); })};
 }
 
 nb::tuple reduce_event(const Event& self) {
@@ -93,6 +96,10 @@ void bind_event(nb::module_& module) {
       .def("__repr__", [](const Event& self) {
         return "<Event handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
       });
+  nb::class_<ImportedEvent, Event>(module, "_ImportedEvent", "An Event of another process.")
+      .def_prop_ro(
+          "device", [](nb::handle) { return nb::none(); }, "None: it is the other process's.")
+      .def_prop_ro("context", [](nb::handle) { return nb::none(); }, "None: it is the other process's.");
 }
 
 }  // namespace cuprum::python

@@ -13,7 +13,7 @@ void prepare_pickling();
 /// A call that says of a pool that it can't be shared, in the words of cuda.core.
 template <typename Pool>
 const Pool& shared_pool(const Pool& pool) {
-  if (!pool.handle() || !pool.is_ipc_enabled()) throw WrongState("Memory resource is not IPC-enabled");
+  if (!pool.handle() || !pool.is_ipc_enabled()) throw std::runtime_error("Memory resource is not IPC-enabled");
   return pool;
 }
 
@@ -69,7 +69,7 @@ void bind_pool_sharing(nb::class_<Pool, MemoryPool>& bound) {
             try {
               return memory_resource_object(Pool::from_registry(name));
             } catch (const InvalidArgument&) {
-              throw WrongState("Memory resource " + name.to_string() + " was not found");
+              throw std::runtime_error("Memory resource " + name.to_string() + " was not found");
             }
           },
           "uuid"_a.none(), "The pool that is registered by a uuid.UUID.")

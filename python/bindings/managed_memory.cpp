@@ -37,11 +37,13 @@ nb::object location_type(const char* name) {
 
 std::optional<ManagedMemoryLocationType> location_type_from(nb::handle given) {
   if (given.is_none()) return std::nullopt;
-  nb::object types = nb::module_::import_("cuprum.typing").attr("ManagedMemoryLocationType");
-  nb::object member = nb::module_::import_("cuprum._options").attr("member")(types, given, "preferred_location_type");
-  const std::string name = nb::cast<std::string>(nb::str(member));
+  const std::string name = nb::cast<std::string>(nb::str(given));
   if (name == "device") return ManagedMemoryLocationType::device;
-  return name == "host" ? ManagedMemoryLocationType::host : ManagedMemoryLocationType::host_numa;
+  if (name == "host") return ManagedMemoryLocationType::host;
+  if (name == "host_numa") return ManagedMemoryLocationType::host_numa;
+  throw nb::value_error(("preferred_location_type: '" + name +
+                         "' is not a valid ManagedMemoryLocationType. Must be 'device', 'host' or 'host_numa'")
+                            .c_str());
 }
 
 void make_managed_memory(ManagedMemoryResource* self, nb::handle options) {
@@ -83,12 +85,23 @@ Location place_from(nb::handle object) {
 void set_preferred_location(const ManagedBuffer& self, nb::handle given) {
   std::optional<Location> location;
   if (!given.is_none()) location = location_from(given);
+  require_managed(self, "preferred_location");
   without_gil([&] { self.set_preferred_location(location); });
+}
+
+/// The driver does not tell NUMA nodes apart here.
+Location accessing_from(nb::handle object) {
+  const Location location = location_from(object);
+  if (location.is_device() || location.type() == LocationType::host) return location;
+  std::ostringstream text;
+  text << "accessed_by does not support location_type='" << location.type() << "': use Host() for the host as a whole";
+  throw nb::value_error(text.str().c_str());
 }
 
 void set_accessed_by(const ManagedBuffer& self, nb::handle given) {
   std::vector<Location> locations;
-  for (nb::handle place : nb::iter(given)) locations.push_back(location_from(place));
+  for (nb::handle place : nb::iter(given)) locations.push_back(accessing_from(place));
+  require_managed(self, "accessed_by");
   without_gil([&] { self.set_accessed_by(locations); });
 }
 
@@ -139,8 +152,13 @@ void bind_managed_buffer(nb::module_& module) {
       .def_static("from_handle", &buffer_from_handle<ManagedBuffer>, "ptr"_a.none(), "size"_a.none(),
                   "mr"_a = nb::none(), "owner"_a = nb::none(), nb::kw_only(), "stream"_a = nb::none(),
                   "Wraps managed memory that somebody else has allocated, as Buffer.from_handle does.")
-      .def_prop_rw("read_mostly", &ManagedBuffer::read_mostly, &ManagedBuffer::set_read_mostly, WithoutGil(),
-                   "Whether readers may get copies of their own.")
+      .def_prop_rw(
+          "read_mostly", [](const ManagedBuffer& self) { return without_gil([&] { return self.read_mostly(); }); },
+          [](const ManagedBuffer& self, bool wanted) {
+            require_managed(self, "read_mostly");
+            without_gil([&] { self.set_read_mostly(wanted); });
+          },
+          "Whether readers may get copies of their own.")
       .def_prop_rw(
           "preferred_location",
           [](const ManagedBuffer& self) -> nb::object {
@@ -191,7 +209,7 @@ void bind_accessed_by(nb::module_& module) {
              for (const Location& place : self) places.append(location_object(place));
              return places;
            })
-      .def("add", [](const AccessedBySet& self, nb::handle place) { self.add(location_from(place)); })
+      .def("add", [](const AccessedBySet& self, nb::handle place) { self.add(accessing_from(place)); })
       .def("discard", [](const AccessedBySet& self, nb::handle place) { self.discard(location_from(place)); });
 }
 

@@ -48,7 +48,7 @@ std::vector<CopyOptions> options_from(nb::handle given, std::size_t count) {
   }
   if (options.size() != count) {
     throw nb::value_error(
-        ("copy_batch: options has length " + std::to_string(options.size()) + ", the buffers " + std::to_string(count))
+        ("copy_batch: options length " + std::to_string(options.size()) + ", the buffers " + std::to_string(count))
             .c_str());
   }
   return options;
@@ -56,15 +56,14 @@ std::vector<CopyOptions> options_from(nb::handle given, std::size_t count) {
 
 void check_pairs(const std::vector<Buffer>& sources, const std::vector<Buffer>& destinations) {
   if (sources.size() != destinations.size()) {
-    throw nb::value_error(("copy_batch: srcs has length " + std::to_string(sources.size()) + ", but dsts has length " +
-                           std::to_string(destinations.size()))
+    throw nb::value_error(("copy_batch: srcs length (" + std::to_string(sources.size()) +
+                           ") does not match dsts length (" + std::to_string(destinations.size()) + ")")
                               .c_str());
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].size() == destinations[i].size()) continue;
-    throw nb::value_error(("copy_batch: buffer sizes mismatch between src and dst at index " + std::to_string(i) +
-                           " (sizes are: src=" + std::to_string(sources[i].size()) +
-                           ", dst=" + std::to_string(destinations[i].size()) + ")")
+    throw nb::value_error(("copy_batch: buffer size mismatch at index " + std::to_string(i) + " (sizes are: src=" +
+                           std::to_string(sources[i].size()) + ", dst=" + std::to_string(destinations[i].size()) + ")")
                               .c_str());
   }
 }

@@ -41,6 +41,8 @@ void make_pinned_memory(PinnedMemoryResource* self, nb::handle options) {
   const PinnedMemoryResourceOptions wanted{.ipc_enabled = flag(given, "ipc_enabled"),
                                            .max_size = size_from(given.attr("max_size")),
                                            .numa_id = field<std::optional<int>>(given, "numa_id")};
+  if (wanted.numa_id && *wanted.numa_id < 0)
+    throw nb::value_error(("numa_id must be >= 0, got " + std::to_string(*wanted.numa_id)).c_str());
   if (wanted.ipc_enabled) prepare_pickling();
   const PinnedMemoryResource made = without_gil([&] { return PinnedMemoryResource(wanted); });
   new (self) PinnedMemoryResource(made);
@@ -126,12 +128,8 @@ void bind_pool(nb::module_& module) {
            "Gives memory that is not in use back to the system, except for the last `min_bytes_to_keep` of it.")
       .def_prop_ro("attributes", &MemoryPool::attributes, "What the pool keeps, reuses and has given out.")
       .def_prop_ro(
-          "handle",
-          [](const MemoryPool& self) -> nb::object {
-            if (!self.handle()) return nb::none();
-            return raw_handle("CUmemoryPool", self.handle());
-          },
-          "The CUmemoryPool; None when it is closed.")
+          "handle", [](const MemoryPool& self) { return raw_handle("CUmemoryPool", self.handle()); },
+          "The CUmemoryPool; 0 when it is closed.")
       .def_prop_ro("is_handle_owned", &MemoryPool::is_handle_owned,
                    "Whether the pool was made for this resource; else it is one of the driver's.")
       .def_prop_ro("is_ipc_enabled", &is_shared, "Whether it can be shared with other processes.")

@@ -35,7 +35,14 @@ class PythonResource : public MemoryResource::Interface {
     const PythonEntry python;
     if (!python) return;                  // the process ends, and with it the memory
     nb::error_scope error_of_the_caller;  // the buffer may go because an exception passes
-    nb::handle(key_).attr("deallocate")(pointer, size, "stream"_a = stream);
+    // Resources call the driver by themselves, and expect a context there wherever the buffer goes.
+    const ScopedCurrent current(stream.context());
+    try {
+      nb::handle(key_).attr("deallocate")(pointer, size, "stream"_a = stream);
+    } catch (nb::python_error& error) {
+      throw std::runtime_error("Warning: mr.deallocate() failed during Buffer destruction: " +
+                               nb::cast<std::string>(nb::str(error.value())));
+    }
   }
 
   bool is_device_accessible() const override { return truth("is_device_accessible"); }

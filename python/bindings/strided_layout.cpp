@@ -48,13 +48,68 @@ std::optional<std::int64_t> bound_from(nb::handle given) {
 SliceItem item_from(nb::handle given) {
   if (given.is(Py_Ellipsis)) return ellipsis;
   if (PySlice_Check(given.ptr())) {
-    return Slice{.start = bound_from(given.attr("start")),
-                 .stop = bound_from(given.attr("stop")),
-                 .step = bound_from(given.attr("step")).value_or(1)};
+    const std::int64_t step = bound_from(given.attr("step")).value_or(1);
+    if (step == 0) throw nb::value_error("slice step cannot be zero");
+    return Slice{.start = bound_from(given.attr("start")), .stop = bound_from(given.attr("stop")), .step = step};
   }
   if (PyIndex_Check(given.ptr())) return number_from(given);
   throw nb::type_error(
       ("Invalid slice: " + nb::cast<std::string>(nb::repr(given)) + ". Expected slice instance or integer.").c_str());
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+
+PythonLayout permuted(const PythonLayout& self, nb::handle order) {
+  const StridedLayout::Axes axes = axes_from(order);
+  const int ndim = self.layout.ndim();
+  const std::string dimensions = std::to_string(ndim) + "D tensor";
+  if (axes.size() != static_cast<std::size_t>(ndim)) {
+    refuse("Permutation must have the same length as the number of dimensions, got " + std::to_string(axes.size()) +
+           " for " + dimensions + ".");
+  }
+  std::vector<bool> is_named(axes.size());
+  for (const int axis : axes) {
+    const int counted = axis < 0 ? axis + ndim : axis;
+    if (counted < 0 || counted >= ndim)
+      refuse("Invalid permutation: axis " + std::to_string(axis) + " out of range for " + dimensions);
+    if (is_named[static_cast<std::size_t>(counted)])
+      refuse("Invalid permutation: axis " + std::to_string(axis) + " appears multiple times.");
+    is_named[static_cast<std::size_t>(counted)] = true;
+  }
+  return {self.layout.permuted(axes)};
+}
+
+/// Tells what is wrong with a new shape, so that what the library refuses after that is for the strides.
+void check_shape(const StridedLayout& layout, const StridedLayout::Extents& shape) {
+  std::int64_t volume = 1;
+  int open = 0;
+  for (const std::int64_t extent : shape) {
+    if (extent < -1) refuse("Extents must be non-negative");
+    if (extent == -1) {
+      ++open;
+    } else if (__builtin_mul_overflow(volume, extent, &volume)) {
+      refuse("The new volume does not fit 64 bits");
+    }
+  }
+  const std::string old = std::to_string(layout.volume());
+  if (open > 1) refuse("There can be at most one -1 extent in a shape");
+  if (open == 0 && volume != layout.volume())
+    refuse("The original volume " + old + " and the new volume " + std::to_string(volume) + " must be equal.");
+  if (open == 1 && volume == 0) refuse("The -1 extent is ambiguous when the specified sub-volume is 0");
+  if (open == 1 && layout.volume() % volume != 0) {
+    refuse("The original volume " + old + " must be divisible by the specified sub-volume " + std::to_string(volume) +
+           ".");
+  }
+}
+
+PythonLayout reshaped(const PythonLayout& self, nb::handle given) {
+  const StridedLayout::Extents shape = extents_from(given);
+  check_shape(self.layout, shape);
+  try {
+    return {self.layout.reshaped(shape)};
+  } catch (const InvalidArgument& error) {
+    refuse(std::string("Layout strides are incompatible with the new shape: ") + error.what());
+  }
 }
 
 PythonLayout sliced(const PythonLayout& self, nb::handle given) {
@@ -64,6 +119,12 @@ PythonLayout sliced(const PythonLayout& self, nb::handle given) {
   } else {
     items.push_back(item_from(given));
   }
+  const auto is_counted = [](const SliceItem& item) { return !item.is_ellipsis(); };
+  const auto count = std::count_if(items.begin(), items.end(), is_counted);
+  if (count > self.layout.ndim()) {
+    refuse("The number of slices (" + std::to_string(count) + ") is greater than the number of dimensions (" +
+           std::to_string(self.layout.ndim()) + ").");
+  }
   return {self.layout.sliced(items)};
 }
 
@@ -72,7 +133,7 @@ nb::object dense_like(nb::handle other, nb::handle order) {
   const PythonLayout& layout = nb::cast<const PythonLayout&>(other);
   const StridedLayout dense =
       in_order(order, true, [&](const auto& wanted) { return StridedLayout::dense_like(layout.layout, wanted); });
-  if (dense == layout.layout) return nb::borrow(other);
+  if (dense == layout.layout && nb::isinstance<nb::str>(order)) return nb::borrow(other);
   return nb::cast(PythonLayout{dense});
 }
 
@@ -141,7 +202,7 @@ void bind_facts(nb::class_<PythonLayout>& bound) {
       .def(
           "required_size_in_bytes", [](const PythonLayout& self) { return self.layout.required_size_in_bytes(); },
           "The bytes that memory needs to hold all elements.")
-      .def_prop_ro(
+      .def(
           "flattened_axis_mask", [](const PythonLayout& self) { return self.layout.flattened_axis_mask().bits; },
           "The axes that flattened() merges into the ones before them, as bits.");
 }
@@ -151,18 +212,8 @@ void bind_transformations(nb::class_<PythonLayout>& bound) {
       .def(
           "to_dense", [](nb::handle self, nb::handle order) { return dense_like(self, order); }, "stride_order"_a = "K",
           "The same shape without gaps.")
-      .def(
-          "reshaped",
-          [](const PythonLayout& self, nb::handle shape) {
-            return PythonLayout{self.layout.reshaped(extents_from(shape))};
-          },
-          "shape"_a, "With another shape of the same volume; one extent may be -1.")
-      .def(
-          "permuted",
-          [](const PythonLayout& self, nb::handle order) {
-            return PythonLayout{self.layout.permuted(axes_from(order))};
-          },
-          "axis_order"_a, "With the axes in another order.")
+      .def("reshaped", &reshaped, "shape"_a, "With another shape of the same volume; one extent may be -1.")
+      .def("permuted", &permuted, "axis_order"_a, "With the axes in another order.")
       .def(
           "flattened",
           [](const PythonLayout& self, int start_axis, int end_axis, std::optional<std::uint64_t> mask) {
@@ -179,7 +230,8 @@ void bind_transformations(nb::class_<PythonLayout>& bound) {
           [](const PythonLayout& self, nb::handle axis) {
             if (PyIndex_Check(axis.ptr()))
               return PythonLayout{self.layout.unsqueezed(static_cast<int>(number_from(axis)))};
-            return PythonLayout{self.layout.unsqueezed(axes_from(axis))};
+            const StridedLayout::Axes axes = axes_from(axis);
+            return axes.empty() ? self : PythonLayout{self.layout.unsqueezed(axes)};
           },
           "axis"_a, "With axes of extent 1 added at these places.")
       .def(
@@ -191,8 +243,10 @@ void bind_transformations(nb::class_<PythonLayout>& bound) {
       .def(
           "repacked",
           [](const PythonLayout& self, std::int64_t itemsize, std::uint64_t data_ptr, int axis, bool keep_dim) {
+            const bool is_same = itemsize == self.layout.itemsize();
             return PythonLayout{
-                self.layout.repacked(itemsize, {.data_ptr = data_ptr, .axis = axis, .keep_dim = keep_dim})};
+                self.layout.repacked(itemsize, {.data_ptr = data_ptr, .axis = axis, .keep_dim = keep_dim}),
+                !is_same || self.has_strides};
           },
           "itemsize"_a, "data_ptr"_a = 0, "axis"_a = -1, "keep_dim"_a = true,
           "The same bytes as elements of another size.")

@@ -145,7 +145,7 @@ def load(answers, data):
 def test_plain_pickle_needs_a_registered_pool(pool, stream):
     data = pickle.dumps(pool.allocate(SIZE, stream=stream))
     kind, message = in_child(load, data)
-    assert kind == "WrongStateError" and message == f"Memory resource {pool.uuid} was not found"
+    assert kind == "RuntimeError" and message == f"Memory resource {pool.uuid} was not found"
 
 
 def import_wrong(answers, resource, descriptor):
@@ -235,6 +235,7 @@ def wait_for(answers, event, buffer):
         device.set_current()
         stream = device.create_stream()
         assert event.is_ipc_enabled and not event.is_timing_enabled
+        assert event.device is None and event.context is None
         stream.wait(event)
         return contents(buffer, stream), event.is_blocking_sync
 
