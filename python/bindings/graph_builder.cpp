@@ -7,7 +7,8 @@ namespace {
 using graph::CaptureMode;
 using graph::GraphBuilder;
 
-GraphBuilder begin_building(const GraphBuilder& self, std::optional<std::string> given) {
+/// Builders are returned as the objects that they are, not as copies: `builder.begin_building() is builder`.
+nb::object begin_building(nb::handle self, std::optional<std::string> given) {
   const std::string mode = given.value_or("relaxed");
   CaptureMode wanted = CaptureMode::relaxed;
   if (mode == "global") {
@@ -18,7 +19,9 @@ GraphBuilder begin_building(const GraphBuilder& self, std::optional<std::string>
     const std::string message = "Unsupported build mode: " + mode + "; it can be 'global', 'thread_local' or 'relaxed'";
     throw nb::value_error(message.c_str());
   }
-  return without_gil([&] { return self.begin_building(wanted); });
+  const GraphBuilder& builder = nb::cast<const GraphBuilder&>(self);
+  without_gil([&] { builder.begin_building(wanted); });
+  return nb::borrow(self);
 }
 
 nb::tuple tuple_of(const std::vector<GraphBuilder>& builders) {
@@ -27,22 +30,34 @@ nb::tuple tuple_of(const std::vector<GraphBuilder>& builders) {
   return nb::tuple(objects);
 }
 
-nb::tuple split(const GraphBuilder& self, int count) {
+nb::object end_building(nb::handle self) {
+  const GraphBuilder& builder = nb::cast<const GraphBuilder&>(self);
+  without_gil([&] { builder.end_building(); });
+  return nb::borrow(self);
+}
+
+nb::tuple split(nb::handle self, int count) {
   if (count < 2) {
     const std::string message = "Invalid split count: expecting >= 2, got " + std::to_string(count);
     throw nb::value_error(message.c_str());
   }
-  return tuple_of(self.split(static_cast<std::size_t>(count)));
+  const std::vector<GraphBuilder> builders = nb::cast<const GraphBuilder&>(self).split(static_cast<std::size_t>(count));
+  nb::list objects;
+  for (const GraphBuilder& builder : builders)
+    objects.append(objects.size() == 0 ? nb::borrow(self) : nb::cast(builder));
+  return nb::tuple(objects);
 }
 
-GraphBuilder join(nb::args given) {
+nb::object join(nb::args given) {
   std::vector<GraphBuilder> builders;
   for (const nb::handle builder : given) {
     if (!nb::isinstance<GraphBuilder>(builder)) throw nb::type_error("All arguments must be GraphBuilder instances");
     builders.push_back(nb::cast<const GraphBuilder&>(builder));
   }
   if (builders.size() < 2) throw nb::value_error("Must join with at least two graph builders");
-  return GraphBuilder::join(builders);
+  const GraphBuilder joined = GraphBuilder::join(builders);
+  const auto found = std::find(builders.begin(), builders.end(), joined);
+  return nb::borrow(given[static_cast<std::size_t>(found - builders.begin())]);
 }
 
 void embed(const GraphBuilder& self, nb::handle child) {
@@ -77,7 +92,7 @@ void bind_graph_builder(nb::module_& module) {
           [](const GraphBuilder& self) { return with_runtime_errors([&] { return self.graph_definition(); }); },
           "What was captured, as a graph that can be looked at and changed.")
       .def("begin_building", &begin_building, "mode"_a = "relaxed", "Begins the capture, and returns the builder.")
-      .def("end_building", &GraphBuilder::end_building, WithoutGil(), "Ends the capture, and returns the builder.")
+      .def("end_building", &end_building, "Ends the capture, and returns the builder.")
       .def(
           "complete",
           [](const GraphBuilder& self, nb::handle options) {

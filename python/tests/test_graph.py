@@ -224,14 +224,17 @@ class TestBuilder:
     def test_captures(self, stream):
         seen = []
         builder = stream.create_graph_builder()
-        assert builder.begin_building().is_building
+        assert builder.begin_building() is builder
+        assert builder.is_building
         builder.callback(lambda: seen.append(1))
         left, right = builder.split(2)
         assert right.is_join_required and not left.is_join_required
         left.callback(lambda: seen.append(2))
         right.callback(lambda: seen.append(2))
-        GraphBuilder.join(left, right).callback(lambda: seen.append(3))
-        builder.end_building()
+        assert left is builder
+        assert GraphBuilder.join(right, left) is builder
+        builder.callback(lambda: seen.append(3))
+        assert builder.end_building() is builder
         assert not builder.is_building
         graph = builder.complete(GraphCompleteOptions(upload_stream=stream))
         run(graph, stream)
