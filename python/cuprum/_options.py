@@ -140,7 +140,7 @@ class WorkqueueResourceOptions:
         if isinstance(limit, bool) or not isinstance(limit, int):
             raise TypeError(f"concurrency_limit must be an int or None, not {type(limit).__name__}")
         if limit < 1:
-            raise ValueError(f"concurrency_limit must be at least 1, not {limit}")
+            raise ValueError(f"concurrency_limit must be >= 1, not {limit}")
 
 
 @options
@@ -456,4 +456,5 @@ def member(enumeration: Any, value: object, what: str) -> Any:
         return enumeration(value)
     except (ValueError, TypeError):
         spellings = ", ".join(repr(str(one)) for one in enumeration)
-        raise ValueError(f"invalid {what}: {value!r}; it must be one of {spellings}") from None
+        kind = enumeration.__name__
+        raise ValueError(f"invalid {what}: {value!r} is not a valid {kind}. Must be one of {spellings}") from None

@@ -152,7 +152,7 @@ class TestCopyOptions:
 
     @pytest.mark.parametrize("field", ["src_access_order", "overlap_mode"])
     def test_unknown_strings(self, field):
-        with pytest.raises(ValueError, match=f"invalid {field}: 'sometimes'; it must be one of"):
+        with pytest.raises(ValueError, match=f"invalid {field}: 'sometimes' is not a valid .* Must be one of"):
             CopyOptions(**{field: "sometimes"})
 
     def test_frozen(self):
@@ -203,7 +203,7 @@ def test_workqueue_options_are_checked():
         WorkqueueResourceOptions("everyone")
     with pytest.raises(TypeError, match="concurrency_limit must be an int"):
         WorkqueueResourceOptions(concurrency_limit=1.5)
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match=">= 1, not 0"):
         WorkqueueResourceOptions(concurrency_limit=0)
 
 
