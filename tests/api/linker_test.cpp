@@ -236,6 +236,9 @@ TEST_F(LinkerTest, ReportsCodeOfAnotherArchitecture) {
   const ObjectCode ltoir = Program(function_source, {.arch = "sm_100"}).compile(Target::ltoir);
   EXPECT_THAT(error_of<LinkError>([&] { Linker({ltoir}, optimizing(for_older)); }),
               HasSubstr("architectures don't match"));
+  std::thread([&] {
+    EXPECT_NE(Linker(parts()).link(Target::cubin).code(), "");
+  }).join();  // which nvJitLink has hung in
 }
 
 TEST_F(LinkerTest, RefusesTargetsThatContradictItsOptions) {

@@ -1,9 +1,12 @@
 #include <cuprum/nvjitlink.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "core/code/code_image.hpp"
 #include "core/compile/link_state.hpp"
+#include "device_image/architecture.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -68,7 +71,9 @@ struct OwnedHandle {
 class NvjitlinkState final : public LinkState {
  public:
   explicit NvjitlinkState(const LinkerOptions& options)
-      : name_(options.name), arguments_(options.as_arguments(CompilerBackendType::nvjitlink)) {
+      : name_(options.name),
+        architecture_(device_image::parse_architecture(options.arch.value_or(""))),
+        arguments_(options.as_arguments(CompilerBackendType::nvjitlink)) {
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments_) pointers.push_back(argument.c_str());
     call<&nvjitlink::Api::nvJitLinkCreate>(nullptr, &handle_.value, static_cast<std::uint32_t>(pointers.size()),
@@ -77,6 +82,7 @@ class NvjitlinkState final : public LinkState {
 
   // nvJitLink wants PTX with the zero at its end.
   void add(const detail::Code& code) override {
+    check_architecture(code);
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
     call<&nvjitlink::Api::nvJitLinkAddData>(&code, handle_.value, nvjitlink_input_types[static_cast<int>(code.type)],
                                             code.bytes.c_str(), size, code.name.c_str());
@@ -114,6 +120,21 @@ class NvjitlinkState final : public LinkState {
     }
   }
 
+  /// Machine code for a later device, or another family of them, is what nvJitLink (13.0) refuses as well; but it keeps
+  /// a lock then, for which every other thread that links waits forever.
+  void check_architecture(const detail::Code& code) const {
+    if (code.type != Target::cubin || !architecture_) return;
+    const std::optional<device_image::Image> image = recognized(code);
+    if (!image || image->parts.empty()) return;
+    const unsigned number = image->parts.front().architecture.number;
+    const bool is_usable = number / 10 == architecture_->number / 10 && number <= architecture_->number;
+    if (number == 0 || is_usable) return;
+    throw LinkError(
+        text("nvJitLink could not link '", name_, "': ", title_of_input(code),
+             " is machine code for another architecture than that of the options ", support::join(arguments_, " ")),
+        "");
+  }
+
   template <auto GetSize, auto GetBytes>
   std::string fetch() const {
     std::size_t size = 0;
@@ -124,6 +145,7 @@ class NvjitlinkState final : public LinkState {
   }
 
   const std::string name_;
+  const std::optional<device_image::Architecture> architecture_;
   const std::vector<std::string> arguments_;
   OwnedHandle handle_;
 };
