@@ -32,7 +32,8 @@ void bind_context(nb::module_& module) {
       .def("__eq__", &equal<Context>, nb::arg().none())
       .def("__hash__", &hash_of<Context>)
       .def("__repr__", [](const Context& self) {
-        return "<Context handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
+        const std::string device = self.handle() ? " device=" + std::to_string(self.device().device_id()) : "";
+        return "<Context handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + device + ">";
       });
 }
 

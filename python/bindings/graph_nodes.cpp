@@ -8,9 +8,33 @@ using namespace cuprum::graph;
 
 nb::tuple tuple_of(const Dim3& extents) { return nb::make_tuple(extents.x, extents.y, extents.z); }
 
+template <typename Handle>
+std::string address_text(Handle* handle) {
+  return hexadecimal(reinterpret_cast<std::uint64_t>(handle));
+}
+
 std::string node_text(const char* kind, const GraphNode& node, const std::string& rest = "") {
-  return std::string("<") + kind + " handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(node.handle())) + rest +
-         ">";
+  return std::string("<") + kind + " handle=" + address_text(node.handle()) + rest + ">";
+}
+
+/// The same with what `details` says; nothing more is known of a node that was destroyed.
+template <typename Node, typename Details>
+std::string node_text_with(const char* kind, const Node& node, Details&& details) {
+  return node_text(kind, node, node.is_valid() ? " " + details() : std::string());
+}
+
+/// " condition=0x…", where it is known.
+std::string condition_text(const char* kind, const ConditionalNode& node) {
+  return node_text_with(kind, node, [&] {
+    const std::optional<GraphCondition> condition = node.condition();
+    return "condition=" + hexadecimal(condition ? condition->handle() : 0);
+  });
+}
+
+/// Whether an address is one that the device has, "D", or the host's, "H".
+const char* memory_letter(DevicePointer address) {
+  const Buffer memory = Buffer::from_handle(address, 1);
+  return memory.is_device_accessible() && !memory.is_host_accessible() ? "(D)" : "(H)";
 }
 
 template <typename Kind>
@@ -143,7 +167,9 @@ void bind_kernel_node(nb::module_& module) {
       .def_prop_ro("config", &KernelNode::config, "The shape, as launch() takes it.")
       .def("update", &update_kernel, nb::kw_only(), "config"_a = nb::none(), "kernel"_a = nb::none(),
            "args"_a = nb::none(), "Replaces the shape, the arguments, or all of it.")
-      .def("__repr__", [](const KernelNode& self) { return node_text("KernelNode", self); });
+      .def("__repr__", [](const KernelNode& self) {
+        return node_text_with("KernelNode", self, [&] { return "kernel=" + address_text(self.kernel().handle()); });
+      });
 }
 
 void bind_memory_nodes(nb::module_& module) {
@@ -161,13 +187,15 @@ void bind_memory_nodes(nb::module_& module) {
           },
           "The numbers of the other devices that may use it.")
       .def("__repr__", [](const AllocNode& self) {
-        if (!self.is_valid()) return node_text("AllocNode", self);
-        return node_text("AllocNode", self,
-                         " dptr=" + hexadecimal(self.dptr()) + " size=" + std::to_string(self.bytesize()));
+        return node_text_with("AllocNode", self, [&] {
+          return "dptr=" + hexadecimal(self.dptr()) + " size=" + std::to_string(self.bytesize());
+        });
       });
   nb::class_<FreeNode, GraphNode>(module, "FreeNode", "Frees memory that an allocation node made.")
       .def_prop_ro("dptr", &FreeNode::dptr, "The address that it frees.")
-      .def("__repr__", [](const FreeNode& self) { return node_text("FreeNode", self); });
+      .def("__repr__", [](const FreeNode& self) {
+        return node_text_with("FreeNode", self, [&] { return "dptr=" + hexadecimal(self.dptr()); });
+      });
   nb::class_<MemsetNode, GraphNode>(module, "MemsetNode", "Sets memory.")
       .def_prop_ro("dptr", &MemsetNode::dptr, "Where the first row begins.")
       .def_prop_ro("value", &MemsetNode::value, "The bits that are repeated, in the lowest bytes.")
@@ -178,14 +206,23 @@ void bind_memory_nodes(nb::module_& module) {
       .def("update", &update_memset, nb::kw_only(), "dst"_a = nb::none(), "value"_a = nb::none(),
            "width"_a = nb::none(), "height"_a = nb::none(), "pitch"_a = nb::none(), "dst_owner"_a = nb::none(),
            "Replaces what is given.")
-      .def("__repr__", [](const MemsetNode& self) { return node_text("MemsetNode", self); });
+      .def("__repr__", [](const MemsetNode& self) {
+        return node_text_with("MemsetNode", self, [&] {
+          return "dptr=" + hexadecimal(self.dptr()) + " value=" + std::to_string(self.value());
+        });
+      });
   nb::class_<MemcpyNode, GraphNode>(module, "MemcpyNode", "Copies memory.")
       .def_prop_ro("dst", &MemcpyNode::dst, "Where it writes.")
       .def_prop_ro("src", &MemcpyNode::src, "Where it reads.")
       .def_prop_ro("size", &MemcpyNode::size, "Bytes that are copied.")
       .def("update", &update_memcpy, nb::kw_only(), "dst"_a = nb::none(), "src"_a = nb::none(), "size"_a = nb::none(),
            "dst_owner"_a = nb::none(), "src_owner"_a = nb::none(), "Replaces what is given.")
-      .def("__repr__", [](const MemcpyNode& self) { return node_text("MemcpyNode", self); });
+      .def("__repr__", [](const MemcpyNode& self) {
+        return node_text_with("MemcpyNode", self, [&] {
+          return "dst=" + hexadecimal(self.dst()) + memory_letter(self.dst()) + " src=" + hexadecimal(self.src()) +
+                 memory_letter(self.src()) + " size=" + std::to_string(self.size());
+        });
+      });
 }
 
 void bind_other_nodes(nb::module_& module) {
@@ -196,19 +233,26 @@ void bind_other_nodes(nb::module_& module) {
       .def(
           "update", [](const ChildGraphNode& self, const GraphDefinition& child) { self.update(child); }, "child"_a,
           "Puts a copy of another graph in place of it.")
-      .def("__repr__", [](const ChildGraphNode& self) { return node_text("ChildGraphNode", self); });
+      .def("__repr__", [](const ChildGraphNode& self) {
+        return node_text_with("ChildGraphNode", self,
+                              [&] { return "child=" + address_text(self.child_graph().handle()); });
+      });
   nb::class_<EventRecordNode, GraphNode>(module, "EventRecordNode", "Records an event.")
       .def_prop_ro("event", &EventRecordNode::event, "The one that it records.")
       .def(
           "update", [](const EventRecordNode& self, nb::handle event) { self.update(event_from(event)); },
           "event"_a.none(), "Records another one.")
-      .def("__repr__", [](const EventRecordNode& self) { return node_text("EventRecordNode", self); });
+      .def("__repr__", [](const EventRecordNode& self) {
+        return node_text_with("EventRecordNode", self, [&] { return "event=" + address_text(self.event().handle()); });
+      });
   nb::class_<EventWaitNode, GraphNode>(module, "EventWaitNode", "Waits for an event.")
       .def_prop_ro("event", &EventWaitNode::event, "The one that it waits for.")
       .def(
           "update", [](const EventWaitNode& self, nb::handle event) { self.update(event_from(event)); },
           "event"_a.none(), "Waits for another one.")
-      .def("__repr__", [](const EventWaitNode& self) { return node_text("EventWaitNode", self); });
+      .def("__repr__", [](const EventWaitNode& self) {
+        return node_text_with("EventWaitNode", self, [&] { return "event=" + address_text(self.event().handle()); });
+      });
   nb::class_<HostCallbackNode, GraphNode>(module, "HostCallbackNode", "Calls a function of the host.")
       .def_prop_ro(
           "callback", [](const HostCallbackNode& self) { return python_callable(self.callback()); },
@@ -220,7 +264,14 @@ void bind_other_nodes(nb::module_& module) {
                                [&]<typename... Host>(Host&&... host) { self.update(std::forward<Host>(host)...); });
           },
           "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(), "Calls another one.")
-      .def("__repr__", [](const HostCallbackNode& self) { return node_text("HostCallbackNode", self); });
+      .def("__repr__", [](const HostCallbackNode& self) {
+        return node_text_with("HostCallbackNode", self, [&] {
+          const nb::object function = python_callable(self.callback());
+          return "callback=" + (function.is_none() ? std::string("native")
+                                                   : nb::cast<std::string>(nb::str(nb::object(
+                                                         nb::getattr(function, "__name__", nb::str("object"))))));
+        });
+      });
 }
 
 void bind_conditional_nodes(nb::module_& module) {
@@ -238,17 +289,17 @@ void bind_conditional_nodes(nb::module_& module) {
       .def("__repr__", [](const ConditionalNode& self) { return node_text("ConditionalNode", self); });
   nb::class_<IfNode, ConditionalNode>(module, "IfNode", "Runs its graph when the condition is not 0.")
       .def_prop_ro("then", &IfNode::then, "The graph that runs then.")
-      .def("__repr__", [](const IfNode& self) { return node_text("IfNode", self); });
+      .def("__repr__", [](const IfNode& self) { return condition_text("IfNode", self); });
   nb::class_<IfElseNode, ConditionalNode>(module, "IfElseNode", "Runs one of two graphs.")
       .def_prop_ro("then", &IfElseNode::then, "The graph that runs when the condition is not 0.")
       .def_prop_ro("else_", &IfElseNode::else_, "The graph that runs when it is 0.")
-      .def("__repr__", [](const IfElseNode& self) { return node_text("IfElseNode", self); });
+      .def("__repr__", [](const IfElseNode& self) { return condition_text("IfElseNode", self); });
   nb::class_<WhileNode, ConditionalNode>(module, "WhileNode", "Runs its graph as long as the condition is not 0.")
       .def_prop_ro("body", &WhileNode::body, "The graph that is repeated.")
-      .def("__repr__", [](const WhileNode& self) { return node_text("WhileNode", self); });
+      .def("__repr__", [](const WhileNode& self) { return condition_text("WhileNode", self); });
   nb::class_<SwitchNode, ConditionalNode>(module, "SwitchNode",
                                           "Runs that one of its branches whose number the condition is, or none.")
-      .def("__repr__", [](const SwitchNode& self) { return node_text("SwitchNode", self); });
+      .def("__repr__", [](const SwitchNode& self) { return condition_text("SwitchNode", self); });
 }
 
 template <typename... Kinds>

@@ -397,6 +397,26 @@ class TestWork:
         run(executable, stream)
         assert list(view) == [1, 3, 0, 0]
 
+    def test_nodes_show_what_they_do(self, device, kernel, cells):
+        buffer, _ = cells
+        graph = GraphDefinition()
+        event = device.create_event()
+        shown = {
+            graph.memset(buffer, 7, 4): f"dptr={buffer.handle:#x} value=7",
+            graph.memcpy(buffer, buffer, 4): f"dst={buffer.handle:#x}(H) src={buffer.handle:#x}(H) size=4",
+            graph.launch(LaunchConfig(1, block=1), kernel, buffer, 1): f"kernel={int(kernel.handle):#x}",
+            graph.record(event): f"event={int(event.handle):#x}",
+            graph.wait(event): f"event={int(event.handle):#x}",
+            graph.callback(print): "callback=print",
+            graph.embed(GraphDefinition()): "child=0x",
+            graph.if_then(graph.create_condition(0)): "condition=0x",
+        }
+        for node, words in shown.items():
+            assert repr(node).startswith(f"<{type(node).__name__} handle=0x")
+            assert words in repr(node)
+            node.destroy()
+            assert repr(node) == f"<{type(node).__name__} handle=0x0>"
+
     def test_a_graph_keeps_what_its_nodes_use(self, device, kernel, cells, stream):
         buffer, view = cells
         scratch = device.allocate(4, stream=stream)
