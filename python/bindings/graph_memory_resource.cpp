@@ -4,6 +4,11 @@
 namespace cuprum::python {
 namespace {
 
+[[noreturn]] void refuse_setting(const char* name) {
+  PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'GraphMemoryResourceAttributes' objects is not writable", name);
+  throw nb::python_error();
+}
+
 /// Marks can be set back only.
 void check_zero(nb::handle value, const char* name) {
   if (PyLong_Check(value.ptr()) && nb::cast<long long>(value) == 0) return;
@@ -25,9 +30,8 @@ nb::object allocate_in_graph(nb::handle self, nb::handle size, nb::handle stream
   try {
     return buffer_from_resource(without_gil([&] { return resource.allocate(bytes, queue); }), self);
   } catch (const InvalidArgument& error) {
-    throw WrongState(std::string("GraphMemoryResource cannot perform memory operations on a non-capturing stream, or "
-                                 "on one of another device: ") +
-                     error.what());
+    throw std::runtime_error(
+        std::string("GraphMemoryResource cannot perform memory operations on a non-capturing stream. ") + error.what());
   }
 }
 
@@ -38,8 +42,9 @@ void bind_graph_attributes(nb::module_& module) {
   forbid_construction(bound,
                       "GraphMemoryResourceAttributes cannot be instantiated directly. Please use MemoryResource APIs.");
   bound
-      .def_prop_ro("reserved_mem_current", &Attributes::reserved_mem_current, WithoutGil(),
-                   "Bytes that are held for graphs.")
+      .def_prop_rw(
+          "reserved_mem_current", [](const Attributes& self) { return self.reserved_mem_current(); },
+          [](nb::handle, nb::handle) { refuse_setting("reserved_mem_current"); }, "Bytes that are held for graphs.")
       .def_prop_rw(
           "reserved_mem_high", [](const Attributes& self) { return self.reserved_mem_high(); },
           [](const Attributes& self, nb::handle value) {
@@ -47,7 +52,9 @@ void bind_graph_attributes(nb::module_& module) {
             without_gil([&] { self.reset_reserved_mem_high(); });
           },
           nb::for_setter(nb::arg().none()), "The most there have been; set it to 0 to begin anew.")
-      .def_prop_ro("used_mem_current", &Attributes::used_mem_current, WithoutGil(), "Bytes that graphs use.")
+      .def_prop_rw(
+          "used_mem_current", [](const Attributes& self) { return self.used_mem_current(); },
+          [](nb::handle, nb::handle) { refuse_setting("used_mem_current"); }, "Bytes that graphs use.")
       .def_prop_rw(
           "used_mem_high", [](const Attributes& self) { return self.used_mem_high(); },
           [](const Attributes& self, nb::handle value) {

@@ -46,6 +46,35 @@ std::optional<ManagedMemoryLocationType> location_type_from(nb::handle given) {
                             .c_str());
 }
 
+/// Says in terms of the options what the library would say in its own.
+void check_location(const ManagedMemoryResourceOptions& options) {
+  const std::optional<int> number = options.preferred_location;
+  const std::string got = ", got " + (number ? std::to_string(*number) : "None");
+  if (!options.preferred_location_type) {
+    if (number && *number < -1) {
+      throw nb::value_error(
+          ("preferred_location must be a device ordinal (>= 0), -1 for host, or None for no preference" + got).c_str());
+    }
+    return;
+  }
+  switch (*options.preferred_location_type) {
+    case ManagedMemoryLocationType::device:
+      if (number && *number >= 0) return;
+      throw nb::value_error(
+          ("preferred_location must be a device ordinal (>= 0) when preferred_location_type is 'device'" + got)
+              .c_str());
+    case ManagedMemoryLocationType::host:
+      if (!number) return;
+      throw nb::value_error(("preferred_location must be None when preferred_location_type is 'host'" + got).c_str());
+    case ManagedMemoryLocationType::host_numa:
+      if (!number || *number >= 0) return;
+      throw nb::value_error(("preferred_location must be a NUMA node ID (>= 0) or None when preferred_location_type is "
+                             "'host_numa'" +
+                             got)
+                                .c_str());
+  }
+}
+
 void make_managed_memory(ManagedMemoryResource* self, nb::handle options) {
   if (options.is_none()) {
     const ManagedMemoryResource made = without_gil([&] { return ManagedMemoryResource(); });
@@ -57,6 +86,7 @@ void make_managed_memory(ManagedMemoryResource* self, nb::handle options) {
   const ManagedMemoryResourceOptions wanted{
       .preferred_location = field<std::optional<int>>(given, "preferred_location"),
       .preferred_location_type = location_type_from(given.attr("preferred_location_type"))};
+  check_location(wanted);
   const ManagedMemoryResource made = without_gil([&] { return ManagedMemoryResource(wanted); });
   warn_of_missing_concurrent_access();
   new (self) ManagedMemoryResource(made);

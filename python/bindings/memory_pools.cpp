@@ -56,8 +56,16 @@ const MemoryPool& to_allocate_from(nb::handle self) {
   return pool;
 }
 
+/// Device.allocate makes the allocation a part of the graph; a pool that is named does not give its memory to one.
+void refuse_capturing(nb::handle stream) {
+  if (!nb::isinstance<graph::GraphBuilder>(stream) || !nb::inst_ptr<graph::GraphBuilder>(stream)->is_building()) return;
+  throw std::runtime_error(
+      "a memory pool cannot perform memory operations on a capturing stream (consider using GraphMemoryResource).");
+}
+
 nb::object allocate_from_pool(nb::handle self, nb::handle size, nb::handle stream) {
   const MemoryPool& pool = to_allocate_from(self);
+  refuse_capturing(stream);
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
   return buffer_from_resource(without_gil([&] { return pool.allocate(bytes, queue); }), self);

@@ -77,7 +77,8 @@ nb::object consumer_stream(int kind, nb::handle stream) {
   if (!number.is_valid()) throw nb::python_error();
   const bool is_zero = nb::cast<long long>(number) == 0;
   const bool is_unordered = nb::cast<long long>(number) == -1;
-  if (is_zero || (kind == kDLCPU && is_unordered)) return nb::none();
+  const bool is_host = kind == kDLCPU || kind == kDLCUDAHost;  // NumPy has both, and takes None alone
+  if (is_zero || (is_host && is_unordered)) return nb::none();
   return number;
 }
 

@@ -120,6 +120,8 @@ void bind_virtual_memory_resource(nb::module_& module) {
           [](VirtualMemoryResource* self, nb::handle device_id, nb::handle config) {
             const Device device = device_from(device_id);
             const VirtualMemoryResourceOptions options = virtual_options_from(config);
+            if (options.gpu_direct_rdma && !device.properties().gpu_direct_rdma_supported())
+              throw NotSupported("GPU Direct RDMA is not supported on this device");
             const VirtualMemoryResource made = without_gil([&] { return VirtualMemoryResource(device, options); });
             new (self) VirtualMemoryResource(made);
           },

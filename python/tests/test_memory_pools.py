@@ -338,6 +338,12 @@ def test_options_of_virtual_memory_that_do_not_fit(device, config, error):
         VirtualMemoryResource(device, config)
 
 
+def test_direct_access_of_network_cards_needs_hardware(device):
+    if not device.properties.gpu_direct_rdma_supported:
+        with pytest.raises(RuntimeError, match="GPU Direct RDMA is not supported"):
+            VirtualMemoryResource(device, {"gpu_direct_rdma": True})
+
+
 def test_virtual_memory_refuses_other_buffers(device, stream):
     resource = VirtualMemoryResource(device)
     with pytest.raises(TypeError, match="buf must be a Buffer"):
@@ -358,6 +364,8 @@ def test_graph_memory_is_one_per_device(device, stream):
     attributes.reserved_mem_high = 0
     with pytest.raises(AttributeError, match="may only be set to zero"):
         attributes.used_mem_high = 1
+    with pytest.raises(AttributeError, match="is not writable"):
+        attributes.used_mem_current = 0
     assert "reserved_mem_current=" in repr(attributes)
     resource.trim()
     resource.close()
@@ -371,6 +379,15 @@ def test_graphs_have_memory(device, stream):
     graph = builder.end_building().complete()
     graph.launch(stream)
     stream.sync()
+
+
+def test_pools_refuse_captured_streams(device):
+    builder = device.create_graph_builder().begin_building()
+    try:
+        with pytest.raises(RuntimeError, match="on a capturing stream"):
+            DeviceMemoryResource(device).allocate(64, stream=builder)
+    finally:
+        builder.end_building()
 
 
 def test_hosts():

@@ -2,6 +2,9 @@
 
 import ctypes
 import gc
+import subprocess
+import sys
+import textwrap
 import threading
 import weakref
 
@@ -317,3 +320,71 @@ def test_nothing_is_left(device, make, count):
         make(device)
     device.sync()
     assert resident_bytes() - before < 1 << 20
+
+
+def run_python(code):
+    output = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=100
+    )
+    assert output.returncode == 0, output.stderr
+    return output.stdout, output.stderr
+
+
+def test_objects_that_are_left_at_exit():
+    code = """
+        import ctypes, sys
+        from cuprum import *
+
+        class HostMemory(MemoryResource):
+            is_device_accessible, is_host_accessible, device_id = False, True, -1
+
+            def __init__(self):
+                self.blocks = {}
+
+            def allocate(self, size, *, stream=None):
+                block = (ctypes.c_byte * size)()
+                self.blocks[ctypes.addressof(block)] = block
+                return Buffer.from_handle(ctypes.addressof(block), size, mr=self)
+
+            def deallocate(self, ptr, size, *, stream=None):
+                del self.blocks[ptr]
+
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        buffers = [device.allocate(1 << 20, stream=stream) for _ in range(4)]
+        for buffer in buffers:
+            buffer.fill(1, stream=stream)
+        own = DeviceMemoryResource(device, {"max_size": 1 << 20})
+        buffers += [own.allocate(64, stream=stream), ManagedMemoryResource().allocate(64, stream=stream)]
+        buffers += [LegacyPinnedMemoryResource().allocate(64), VirtualMemoryResource(device).allocate(64)]
+        view = memoryview(PinnedMemoryResource().allocate(64, stream=stream))
+        device.memory_resource = HostMemory()
+        buffers.append(device.allocate(64, stream=stream))
+        sys.modules["kept"] = buffers, own, view  # ends late
+        print("leaving")
+    """
+    assert run_python(code) == ("leaving\n", "")
+
+
+def test_freeing_that_waits_lets_host_functions_run():
+    code = """
+        import time
+        from cuprum import Device, LegacyPinnedMemoryResource
+
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        builder = device.create_graph_builder().begin_building()
+        called = []
+        builder.callback(lambda: (time.sleep(0.2), called.append(1)))
+        graph = builder.end_building().complete()
+        for free in (lambda buffer: buffer.close(), lambda buffer: None):
+            graph.launch(stream)
+            buffer = LegacyPinnedMemoryResource().allocate(64, stream=stream)
+            free(buffer)
+            del buffer
+        stream.sync()
+        print(len(called))
+    """
+    assert run_python(code) == ("2\n", "")

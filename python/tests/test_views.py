@@ -76,6 +76,12 @@ def test_the_same_memory_is_seen():
     assert copy[1, 2] == 99
 
 
+def test_numpy_arrays_in_page_locked_memory(stream):
+    array = np.from_dlpack(PinnedMemoryResource().allocate(16, stream=stream))
+    view = StridedMemoryView.from_dlpack(array, -1)
+    assert view.is_device_accessible and view.ptr == array.ctypes.data and view.__dlpack_device__() == (3, 0)
+
+
 def test_exporters_before_dlpack_1():
     array = np.arange(6, dtype=np.float32)
     view = StridedMemoryView.from_dlpack(OldExporter(array), -1)
