@@ -33,7 +33,7 @@ from ._core import (  # noqa: E402
     default_stream,
     launch,
 )
-from . import _older  # gives classes their older names, too
+from . import _older, _options  # _older gives classes their older names, too
 from ._errors import CompileError, CUDAError, LibraryError, LinkError, NotSupportedError, NVRTCError, OutOfMemoryError
 from ._options import *
 from ._types import ComputeCapability, show_as_members_of
@@ -43,5 +43,6 @@ PER_THREAD_DEFAULT_STREAM = Stream.per_thread_default()
 
 __version__ = "0.1.0"
 
+_options.let_hints_be_resolved(Device=Device, Host=Host, Stream=Stream)
 show_as_members_of(__name__, list(globals().values()))
 del show_as_members_of

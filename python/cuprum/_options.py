@@ -11,10 +11,17 @@ Names that earlier versions of cuda.core had are still taken (`_older`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from cuprum._options_base import check_options, options
 from cuprum.typing import (
+    CompilerBackendType,
+    DeviceResourcesType,
+    GraphMemoryType,
+    ManagedMemoryLocationType,
     MemcpyOverlapMode,
     MemcpySrcAccessOrder,
+    ObjectCodeFormatType,
     VirtualMemoryAccessType,
     VirtualMemoryAllocationType,
     VirtualMemoryGranularityType,
@@ -26,17 +33,9 @@ from cuprum.typing import (
 TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from cuprum import Device, Host, Stream
-    from cuprum.typing import (
-        CompilerBackendType,
-        DeviceResourcesType,
-        GraphMemoryType,
-        ManagedMemoryLocationType,
-        ObjectCodeFormatType,
-    )
 
 # What the package itself has; options of graphs are in cuprum.graph.
 __all__ = [
@@ -70,7 +69,7 @@ class StreamOptions:
     StreamOptions(nonblocking=True, priority=-1)
     """
 
-    nonblocking: Any = True
+    nonblocking: object = True
     priority: int | None = None
 
 
@@ -458,3 +457,8 @@ def member(enumeration: Any, value: object, what: str) -> Any:
         spellings = ", ".join(repr(str(one)) for one in enumeration)
         kind = enumeration.__name__
         raise ValueError(f"invalid {what}: {value!r} is not a valid {kind}. Must be one of {spellings}") from None
+
+
+def let_hints_be_resolved(**classes: type) -> None:
+    """Have typing.get_type_hints() find the classes that options refer to, which are made after this module."""
+    globals().update(classes)

@@ -63,8 +63,8 @@ __all__ = [
 DevicePointerType = int | None
 """An address in device memory: an int, or whatever ``int()`` makes one of (NVIDIA's ``CUdeviceptr``); None is no memory."""
 
-DeviceResourcesType = Sequence["SMResource | WorkqueueResource"]  # type: ignore[name-defined] # which are not there yet
-"""What a green context gets of a device."""
+DeviceResourcesType = Sequence[object]
+"""What a green context gets of a device: multiprocessors and work queues."""
 
 
 class SourceCodeType(_StrEnum):

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import typing
 
 import pytest
 
@@ -48,6 +49,9 @@ class TestEveryClass:
         assert list(vars(value))[: len(names)] == names
         assert set(dataclasses.asdict(value)) == set(names)
         assert dataclasses.replace(value) == value
+
+    def test_type_hints_can_be_resolved(self, cls):
+        assert set(cls.__match_args__) <= set(typing.get_type_hints(cls))
 
     def test_equality(self, cls):
         assert make(cls) == make(cls)
