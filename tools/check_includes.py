@@ -86,7 +86,7 @@ FOREIGN = {
     "cudaTypedefs.h": ["include/cuprum", "src/driver_abi", "src/driver", "softgpu/api", "bench"],
     "cudaProfiler": ["src/driver_abi", "src/driver", "softgpu/api"],
     "cuda_runtime": [],
-    "dlpack/": ["src/core"],
+    "dlpack/": ["src/core", "python"],
     "nlohmann/": ["tools/cuprum"],
     "xxhash.h": ["src/support"],
     "nvrtc.h": ["src/toolchain"],

@@ -156,6 +156,7 @@ RESULTS = {
     "callback": "HostCallbackNode",
     "cluster": "tuple[int, int, int] | None",
     "compute_capability": "ComputeCapability",
+    "context": "Context",
     "cond_type": "GraphConditionalType | None",
     "copy_to": "Buffer",
     "code_type": "ObjectCodeFormatType",

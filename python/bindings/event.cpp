@@ -73,8 +73,18 @@ void bind_event(nb::module_& module) {
       .def_prop_ro(
           "handle", [](const Event& self) { return raw_handle("CUevent", self.handle()); }, "The CUevent.")
       .def_prop_ro(
-          "device", [](const Event& self) { return device_object(self.device()); }, "Its device.")
-      .def_prop_ro("context", &Event::context, "The context that it was made in.")
+          "device",
+          [](nb::handle self) {
+            return nb::isinstance<ImportedEvent>(self) ? nb::none()
+                                                       : device_object(nb::inst_ptr<Event>(self)->device());
+          },
+          "Its device; None for an event of another process.")
+      .def_prop_ro(
+          "context",
+          [](nb::handle self) {
+            return nb::isinstance<ImportedEvent>(self) ? nb::none() : nb::cast(nb::inst_ptr<Event>(self)->context());
+          },
+          "The context that it was made in; None for an event of another process.")
       .def(
           "__sub__",
           [](const Event& self, const Event& other) {
@@ -96,10 +106,7 @@ void bind_event(nb::module_& module) {
       .def("__repr__", [](const Event& self) {
         return "<Event handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
       });
-  nb::class_<ImportedEvent, Event>(module, "_ImportedEvent", "An Event of another process.")
-      .def_prop_ro(
-          "device", [](nb::handle) { return nb::none(); }, "None: it is the other process's.")
-      .def_prop_ro("context", [](nb::handle) { return nb::none(); }, "None: it is the other process's.");
+  nb::class_<ImportedEvent, Event>(module, "_ImportedEvent", "An Event of another process.");
 }
 
 }  // namespace cuprum::python
