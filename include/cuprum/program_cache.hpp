@@ -21,10 +21,10 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// What is stored under a key, and what belongs to it and is no part of it: of code its PTX and its names, and what the
-/// compiler printed. The notes are empty where there are none.
+/// What is stored under a key, and what belongs to it.
 struct ProgramCacheEntry {
-  std::string value;
+  std::string value;  ///< what is stored: code, as ObjectCode::code() has it
+  /// What is no part of it: of code its PTX and its names, and what the compiler printed; empty where there is none.
   std::string notes = {};
 };
 
