@@ -18,11 +18,13 @@ std::string printed(const T& value) {
   return out.str();
 }
 
+/// Threads compile it at the same time, and may close it meanwhile: what they read doesn't change.
 struct PythonProgram {
   Program program;
-  std::string source;
-  SourceCodeType type;
-  ProgramOptions options;
+  const std::string source;
+  const SourceCodeType type;
+  const ProgramOptions options;
+  const bool has_debug_source;
   /// The file that debuggers read the source from, if there is one; it goes with the program.
   std::shared_ptr<const std::string> debug_source;
 };
@@ -52,7 +54,9 @@ void make(PythonProgram* self, nb::handle code, nb::handle code_type, nb::handle
   ProgramOptions options = program_options_from(options_object, type);
   std::shared_ptr<const std::string> debug_source;
   if (type == SourceCodeType::cxx) debug_source = write_debug_source(source, options);
-  new (self) PythonProgram{Program(source, type, options), source, type, options, std::move(debug_source)};
+  const bool has_debug_source = debug_source != nullptr;
+  new (self)
+      PythonProgram{Program(source, type, options), source, type, options, has_debug_source, std::move(debug_source)};
 }
 
 std::optional<SourceCodeType> source_type_of(const std::string& word) {
@@ -132,7 +136,7 @@ nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle
   std::ostringstream log;
   CompileOptions options{
       .name_expressions = name_expressions_from(name_expressions, self.type), .log = &log, .cache = cache.get()};
-  if (self.debug_source && !cache.is_given()) options.cache = nullptr;  // its name is another one each time
+  if (self.has_debug_source && !cache.is_given()) options.cache = nullptr;  // its name is another one each time
   const ObjectCode code = compiled(self, target, options, cache.is_given());
   cache.rethrow();
   if (!logs.is_none() && !log.str().empty()) logs.attr("write")(log.str());
@@ -141,7 +145,6 @@ nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle
 
 void close(PythonProgram& self) {
   without_gil([&] { self.program.close(); });
-  self.source.clear();
   self.debug_source.reset();
 }
 
@@ -222,7 +225,7 @@ void bind_program(nb::module_& module) {
           "What the last compilation did about a precompiled header: a PCHStatusType, or None when none was asked for.")
       .def("__repr__",
            [](const PythonProgram& self) { return "<Program backend='" + printed(backend_of(self.type)) + "'>"; })
-      .def("close", &close, "Gives the source back. Closing twice does nothing.");
+      .def("close", &close, nb::lock_self(), "Gives the source back. Closing twice does nothing.");
 }
 
 }  // namespace cuprum::python

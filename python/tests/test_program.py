@@ -13,6 +13,7 @@ import pytest
 
 from cuprum import CompileError, CUDAError, Device, NVRTCError, ObjectCode, Program, ProgramOptions
 from cuprum.typing import CompilerBackendType, ObjectCodeFormatType, SourceCodeType
+from cuprum.utils import InMemoryProgramCache
 
 KERNEL = 'extern "C" __global__ void set(int* place) { *place = VALUE; }'
 PLAIN = 'extern "C" __global__ void plain() {}'
@@ -153,6 +154,25 @@ class TestCompiling:
             thread.join()
         assert len(results) == 4
         assert len(set(results)) == 1
+
+    def test_may_be_closed_while_it_is_compiled(self):
+        for _ in range(5):
+            program = Program(PLAIN, "c++")
+            cache = InMemoryProgramCache()
+            results = []
+
+            def compile_it(program=program, cache=cache, results=results):
+                Device(0).set_current()
+                try:
+                    results.append(program.compile("ptx", cache=cache).code_type)
+                except (RuntimeError, ValueError) as error:
+                    results.append(str(error))
+
+            thread = threading.Thread(target=compile_it)
+            thread.start()
+            program.close()
+            thread.join()
+            assert results[0] == "ptx" or "closed" in results[0]
 
     def test_precompiled_headers(self, tmp_path):
         program = Program(PLAIN, "c++", {"create_pch": tmp_path / "header.pch"})
