@@ -48,11 +48,16 @@ def read_file(code: Path, results: Path) -> File:
         last = re.findall(r"Fatal Python error.*|Current thread.*\n.*|^E .*", log, re.M) or log.splitlines()[-1:]
         file.failures.append(("(the whole file)", f"crash: {file.crash}: {' '.join(last[:2])[:300]}"))
         return file
-    for case in ElementTree.parse(xml).getroot().iter("testcase"):
+    # A test that was run again is there once for each run: the last one counts.
+    last = {
+        f"{case.get('classname')}::{case.get('name')}": case
+        for case in ElementTree.parse(xml).getroot().iter("testcase")
+    }
+    for test, case in last.items():
         outcome, message = outcome_of(case)
         file.counts[outcome] += 1
         if outcome in ("failed", "errors"):
-            file.failures.append((f"{case.get('classname', '')}::{case.get('name', '')}", message))
+            file.failures.append((test, message))
     return file
 
 
