@@ -62,6 +62,14 @@ decltype(auto) without_gil(Function&& function) {
   return std::forward<Function>(function)();
 }
 
+/// What is in an object that is of the class, and not of one that derives from it; null for others. For what is called
+/// often: nb::isinstance looks the class up each time.
+template <typename Class>
+Class* exactly(nb::handle object) {
+  static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(nb::type<Class>().ptr());
+  return Py_TYPE(object.ptr()) == type ? nb::inst_ptr<Class>(object) : nullptr;
+}
+
 /// Sets Python's error for the exception that is being handled. For functions that nanobind does not wrap.
 void set_python_error() noexcept;
 
@@ -123,6 +131,9 @@ T field(nb::handle options, const char* name) {
 }
 /// A field that is true or false; None is false.
 bool flag(nb::handle options, const char* name);
+
+/// Of a StreamOptions, a dict or None.
+StreamOptions stream_options_from(nb::handle given);
 
 /// `self == other` for classes whose objects equal only those of the same class.
 template <typename Class>

@@ -22,9 +22,7 @@ void bind_context(nb::module_& module) {
       .def(
           "create_stream",
           [](const Context& self, nb::handle options) {
-            const nb::object given = options_object("StreamOptions", options, "Stream options");
-            const StreamOptions wanted{.nonblocking = flag(given, "nonblocking"),
-                                       .priority = field<std::optional<int>>(given, "priority")};
+            const StreamOptions wanted = stream_options_from(options);
             return without_gil([&] { return self.create_stream(wanted); });
           },
           "options"_a = nb::none(), "A stream in this context, which need not be current.")

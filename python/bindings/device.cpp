@@ -94,9 +94,7 @@ Stream create_stream(const PythonDevice& self, nb::handle object, nb::handle opt
     if (!options.is_none()) throw nb::value_error("obj and options cannot be both specified");
     return stream_from(object);
   }
-  const nb::object given = options_object("StreamOptions", options, "Stream options");
-  const StreamOptions wanted{.nonblocking = flag(given, "nonblocking"),
-                             .priority = field<std::optional<int>>(given, "priority")};
+  const StreamOptions wanted = stream_options_from(options);
   return without_gil([&] { return device.create_stream(wanted); });
 }
 

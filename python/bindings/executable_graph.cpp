@@ -136,6 +136,7 @@ void bind_executable_graph(nb::module_& module) {
       .def(
           "launch",
           [](const Graph& self, nb::handle stream) {
+            if (const Stream* own = exactly<Stream>(stream)) return without_gil([&] { self.launch(*own); });
             const Stream queue = stream_from(stream);
             without_gil([&] { self.launch(queue); });
           },

@@ -10,7 +10,13 @@ namespace cuprum::python {
 namespace {
 
 /// How objects of a type are passed.
-enum class Passing { buffer, view, integer, floating, complex, bytes, array, handle, condition, unknown };
+enum class Passing { buffer, view, integer, floating, complex, inside, bytes, array, handle, condition, unknown };
+
+/// The same, and where the bytes of an object are that has them inside of itself, as scalars of NumPy have.
+struct Way {
+  Passing passing;
+  std::uint16_t offset = 0, size = 0;
+};
 
 /// Whether a base of the type is what a module calls by that name. The module need not be imported by us: where nobody
 /// has, there are no such objects.
@@ -43,20 +49,36 @@ Passing look_up_passing(nb::handle argument) {
   return Passing::unknown;
 }
 
+/// Scalars of NumPy but records have their bytes inside, at the same place in all objects of a type.
+Way look_up_way(nb::handle argument) {
+  const Passing passing = look_up_passing(argument);
+  Py_buffer view;
+  if (passing != Passing::bytes || !derives_from(Py_TYPE(argument.ptr()), "numpy", "number") ||
+      PyObject_GetBuffer(argument.ptr(), &view, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    return {passing};
+  }
+  const auto offset = static_cast<const char*>(view.buf) - reinterpret_cast<const char*>(argument.ptr());
+  const Py_ssize_t size = view.len, end = nb::cast<Py_ssize_t>(argument.type().attr("__basicsize__"));
+  PyBuffer_Release(&view);
+  if (offset < 0 || offset + size > end || size > 16) return {passing};
+  return {Passing::inside, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(size)};
+}
+
 /// By type, found once. Types that arguments had are kept, so that none takes the place of another.
-Passing passing_of(nb::handle argument) {
-  static std::unordered_map<PyTypeObject*, Passing>& known = *new std::unordered_map<PyTypeObject*, Passing>;
+Way way_of(nb::handle argument) {
+  static std::unordered_map<PyTypeObject*, Way>& known = *new std::unordered_map<PyTypeObject*, Way>;
   static nb::ft_mutex mutex;
   PyTypeObject* const type = Py_TYPE(argument.ptr());
   {
     nb::ft_lock_guard lock(mutex);
     if (const auto found = known.find(type); found != known.end()) return found->second;
   }
-  const Passing passing = look_up_passing(argument);
-  if (passing == Passing::unknown || passing == Passing::array) return passing;  // which can be the object's own
+  const Way way = look_up_way(argument);
+  if (way.passing == Passing::unknown || way.passing == Passing::array) return way;  // which can be the object's own
   nb::ft_lock_guard lock(mutex);
-  if (known.emplace(type, passing).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
-  return passing;
+  if (known.emplace(type, way).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return way;
 }
 
 [[noreturn]] void refuse(std::size_t index, const std::string& problem) {
@@ -108,7 +130,13 @@ void KernelArgumentList::put(std::size_t index, const T& value) {
 
 void KernelArgumentList::add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared) {
   if (PyLong_CheckExact(argument.ptr())) return put_integer(index, argument, declared);
-  switch (passing_of(argument)) {
+  if (const Buffer* buffer = exactly<Buffer>(argument)) return put(index, detail::address_of(*buffer));
+  const Way way = way_of(argument);
+  switch (way.passing) {
+    case Passing::inside:
+      addresses_[index] = reinterpret_cast<const char*>(argument.ptr()) + way.offset;
+      sizes_[index] = way.size;
+      return;
     case Passing::buffer: return put(index, detail::address_of(*nb::inst_ptr<Buffer>(argument)));
     case Passing::view: return put(index, nb::inst_ptr<PythonView>(argument)->ptr);
     case Passing::condition:

@@ -44,6 +44,7 @@ Call read_call(PyObject* const* all, std::size_t positional, PyObject* keywords)
 
 template <typename Class>
 const Class& expected(nb::handle object, const char* what) {
+  if (const Class* found = exactly<Class>(object)) return *found;
   if (!nb::isinstance<Class>(object)) {
     throw nb::type_error((std::string(what) + ", not " + type_of(object)).c_str());
   }
@@ -68,10 +69,8 @@ void launch_call(const Call& call) {
   const Kernel& kernel = expected<Kernel>(call.given[2], "kernel must be a Kernel");
   const KernelArgumentList arguments(kernel, call.arguments, call.count);
   const nb::handle queue(call.given[0]);
-  if (nb::isinstance<Stream>(queue)) {
-    const Stream& stream = *nb::inst_ptr<Stream>(queue);
-    return without_gil([&] { cuprum::launch(stream, config, kernel, arguments.values()); });
-  }
+  if (const Stream* stream = exactly<Stream>(queue))
+    return without_gil([&] { cuprum::launch(*stream, config, kernel, arguments.values()); });
   if (nb::isinstance<graph::GraphBuilder>(queue)) {
     const graph::GraphBuilder& builder = *nb::inst_ptr<graph::GraphBuilder>(queue);
     builder.keep(kept_by_graph(call, kernel));

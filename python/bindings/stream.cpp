@@ -42,22 +42,30 @@ void wait(const Stream& self, nb::handle other) {
   without_gil([&] { self.wait(stream); });
 }
 
-Event record(const Stream& self, nb::handle event, nb::handle options) {
+nb::object record(const Stream& self, nb::handle event, nb::handle options) {
   if (!event.is_none()) {
-    const Event given = nb::cast<Event>(event);
+    const Event& given = nb::cast<const Event&>(event);
     if (given.is_ipc_enabled()) {
       throw nb::type_error(
           "IPC-enabled events should not be re-recorded, instead create a new event by supplying options.");
     }
-    return without_gil([&] { return self.record(given); });
+    without_gil([&] { self.record(given); });
+    return nb::borrow(event);
   }
   const EventOptions wanted = event_options_from(options);
-  return without_gil([&] { return self.record(wanted); });
+  return nb::cast(without_gil([&] { return self.record(wanted); }));
 }
 
 }  // namespace
 
+StreamOptions stream_options_from(nb::handle given) {
+  if (given.is_none()) return {};
+  const nb::object options = options_object("StreamOptions", given, "Stream options");
+  return {.nonblocking = flag(options, "nonblocking"), .priority = field<std::optional<int>>(options, "priority")};
+}
+
 Stream own_stream_from(nb::handle object) {
+  if (const Stream* stream = exactly<Stream>(object)) return *stream;
   if (nb::isinstance<Stream>(object)) return nb::cast<Stream>(object);
   if (nb::isinstance<graph::GraphBuilder>(object)) return nb::cast<const graph::GraphBuilder&>(object).stream();
   if (object.is_none())
@@ -66,6 +74,7 @@ Stream own_stream_from(nb::handle object) {
 }
 
 Stream stream_from(nb::handle object) {
+  if (const Stream* stream = exactly<Stream>(object)) return *stream;
   if (nb::isinstance<Stream>(object) || nb::isinstance<graph::GraphBuilder>(object)) return own_stream_from(object);
   return foreign_stream(object);
 }
