@@ -220,6 +220,7 @@ SINGLE_RESULTS = {
     "HostCallbackNode.callback": "Callable[[], object] | None",
     "ManagedBuffer.preferred_location": "Device | Host | None",
     "ManagedMemoryResource.allocate": "ManagedBuffer",
+    "Stream.record": "Event",
 }
 
 # What mypy would say of cuda.core, too.
