@@ -20,14 +20,18 @@ MODULES = frozenset(
 )
 
 
+class NotServed(Exception):
+    """Raised by a placeholder: no exception that a test may expect, so that none passes for want of what it tests."""
+
+
 class Missing(type):
     """The class of placeholders, which are classes so that annotations and isinstance() may name them."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(cls.refusal)
+        raise NotServed(cls.refusal)
 
     def __getattr__(cls, name: str) -> NoReturn:
-        raise AttributeError(cls.__dict__.get("refusal", name))
+        raise NotServed(cls.__dict__.get("refusal", name))
 
 
 def find_or_hold_place(self: as_cuda_core.ServedModule, name: str) -> Any:
