@@ -25,7 +25,7 @@ GenericUniformityInfo pidfd_getfd
 find_nvidia_binary_utility load_nvidia_dynamic_lib locate_bitcode_lib locate_nvidia_header_directory locate_static_lib
 cuda_async_memory_resource device_buffer device_uvector do_allocate do_deallocate host_invokable kernel_launch
 launch_config_builder make_unique_span module_t pinned_host_memory_resource scoped_override_t
-set_current_device_resource set_stream
+set_current_device_resource set_stream manylinux_2_36
 """.split())
 FOREIGN_FILES = {"cuda.h"}
 

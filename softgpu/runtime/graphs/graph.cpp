@@ -85,8 +85,8 @@ void Graph::adopt_inside(const NodeWork& work) const {
   }
 }
 
-// What bodies of conditional nodes may do. NVIDIA's driver takes functions of the host there, and refuses the graph when
-// it is instantiated.
+// What bodies of conditional nodes may do. NVIDIA's driver takes functions of the host there, and refuses the graph
+// when it is instantiated.
 void Graph::check_work(const NodeWork& work) const {
   if (body_context_ == nullptr) return;
   const CUgraphNodeType type = type_of(work);
