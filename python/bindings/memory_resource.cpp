@@ -247,8 +247,9 @@ void add_native_class(nb::handle type) { registry().native_classes.push_back(typ
 
 void note_resource(nb::handle buffer, nb::handle resource) {
   const void* const implementation = native(resource).implementation().get();
-  if (!is_written_in_python(resource)) register_resource(resource);
-  if (registered_object(implementation).is(resource)) return;
+  const nb::object known = registered_object(implementation);
+  if (known.is(resource)) return;
+  if (!known.is_valid() && !is_written_in_python(resource)) return register_resource(resource);
   nb::object reference = reference_for(&Registry::of_buffers, buffer.ptr(), buffer);
   std::pair<nb::object, nb::object> entry(std::move(reference), nb::borrow(resource));
   std::lock_guard lock(registry().mutex);

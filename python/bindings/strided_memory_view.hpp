@@ -19,7 +19,6 @@ struct PythonView {
 
   const DLTensor* tensor = nullptr;  ///< which `memory` holds; null for views that are not from DLPack
   std::shared_ptr<void> memory;      ///< what keeps the memory besides `exporting_obj`
-  nb::object typestr;                ///< of an array interface, until `dtype` is asked for
   nb::object dtype;                  ///< a numpy.dtype, or None; invalid until somebody asks
   nb::object layout;                 ///< the Python object; invalid until somebody asks
 };

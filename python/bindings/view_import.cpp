@@ -1,5 +1,6 @@
 // Views of other libraries' arrays: DLPack, __cuda_array_interface__ and __array_interface__.
 #include <cuprum/dlpack.hpp>
+#include <unordered_map>
 
 #include "bindings/dlpack.hpp"
 #include "bindings/strided_memory_view.hpp"
@@ -10,6 +11,34 @@ namespace {
 nb::object numpy_dtype(nb::handle description) { return nb::module_::import_("numpy").attr("dtype")(description); }
 
 nb::object numpy_dtype(const std::string& name) { return numpy_dtype(nb::str(name.c_str())); }
+
+/// Of a string as array interfaces have it. There are few of them, and NumPy takes long to read one.
+nb::object dtype_of_typestr(nb::handle typestr) {
+  static std::unordered_map<std::string, PyObject*>& known = *new std::unordered_map<std::string, PyObject*>;
+  static nb::ft_mutex mutex;
+  if (!nb::isinstance<nb::str>(typestr)) throw nb::type_error("typestr must be a str");
+  const std::string text = nb::cast<std::string>(typestr);
+  {
+    nb::ft_lock_guard lock(mutex);
+    if (const auto found = known.find(text); found != known.end()) return nb::borrow(found->second);
+  }
+  nb::object dtype = numpy_dtype(typestr);
+  nb::ft_lock_guard lock(mutex);
+  if (known.size() < 1000 && known.emplace(text, dtype.ptr()).second) dtype.inc_ref();
+  return dtype;
+}
+
+/// What a dict has by that name, else None.
+nb::handle item_of(const nb::dict& dict, const char* name) {
+  PyObject* item = PyDict_GetItemString(dict.ptr(), name);
+  return item ? item : Py_None;
+}
+
+nb::handle required_item(const nb::dict& dict, const char* name) {
+  PyObject* item = PyDict_GetItemString(dict.ptr(), name);
+  if (!item) throw nb::buffer_error((std::string("the array interface has no '") + name + "'").c_str());
+  return item;
+}
 
 /// One of the types that ml_dtypes adds to NumPy.
 nb::object extended_dtype(const char* name) {
@@ -125,19 +154,19 @@ nb::dict interface_of(nb::handle object, const char* attribute, const char* name
   if (!nb::isinstance<nb::dict>(said))
     throw nb::buffer_error((std::string(attribute) + " must be a dict, not " + type_of(said)).c_str());
   nb::dict interface = nb::borrow<nb::dict>(said);
-  if (nb::cast<int>(interface.attr("get")("version", 0)) < 3)
+  const nb::handle version = item_of(interface, "version");
+  if (version.is_none() || nb::cast<int>(version) < 3)
     throw nb::buffer_error((std::string("only ") + name + " v3 or above is supported").c_str());
-  if (!interface.attr("get")("mask").is_none()) throw nb::buffer_error("mask is not supported");
+  if (!item_of(interface, "mask").is_none()) throw nb::buffer_error("mask is not supported");
   return interface;
 }
 
 /// Shape, strides, type, address and whether it may be written.
 void fill_from_interface(PythonView& view, const nb::dict& interface) {
-  view.typestr = interface["typestr"];
-  view.dtype = numpy_dtype(view.typestr);
-  view.layout = nb::cast(layout_from(nb::object(interface["shape"]), nb::object(interface.attr("get")("strides")),
+  view.dtype = dtype_of_typestr(required_item(interface, "typestr"));
+  view.layout = nb::cast(layout_from(required_item(interface, "shape"), item_of(interface, "strides"),
                                      nb::cast<std::int64_t>(view.dtype.attr("itemsize")), true));
-  const nb::object data = interface["data"];
+  const nb::handle data = required_item(interface, "data");
   view.base = view.ptr = raw_value(nb::object(data[0]), "the address of the array");
   view.readonly = nb::cast<bool>(nb::bool_(nb::object(data[1])));
 }
@@ -156,14 +185,17 @@ void order_streams(nb::handle producer, nb::handle consumer) {
 }
 
 int device_of_pointer(std::uint64_t pointer) {
-  if (pointer == 0) return Device().device_id();
-  return without_gil([&] { return Buffer::from_handle(pointer, 1).device_id(); }).value_or(Device().device_id());
+  if (pointer != 0) {
+    const std::optional<int> device = without_gil([&] { return Buffer::from_handle(pointer, 1).device_id(); });
+    if (device) return *device;
+  }
+  return Device().device_id();
 }
 
 /// PyTorch's array interfaces are of version 2 and say no stream; its DLPack does.
 bool is_torch_tensor(nb::handle object) {
   const nb::object module = nb::getattr(object.type(), "__module__", nb::str(""));
-  return nb::cast<std::string>(nb::str(module)) == "torch";
+  return nb::isinstance<nb::str>(module) && PyUnicode_CompareWithASCIIString(module.ptr(), "torch") == 0;
 }
 
 }  // namespace
@@ -202,7 +234,7 @@ PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream) 
   view.exporting_obj = nb::borrow(object);
   view.is_device_accessible = true;
   view.device_id = device_of_pointer(view.ptr);
-  order_streams(interface.attr("get")("stream"), stream);
+  order_streams(item_of(interface, "stream"), stream);
   return view;
 }
 

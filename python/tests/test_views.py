@@ -182,6 +182,7 @@ def test_cuda_array_interface_orders_streams(device, stream):
         ({"strides": (3,)}, ValueError),
         ({"strides": (4, 4)}, ValueError),
         ({"typestr": "nothing"}, TypeError),
+        ({"typestr": 7}, TypeError),
     ],
 )
 def test_cuda_array_interfaces_that_make_no_sense(device, stream, changes, error):
@@ -190,6 +191,17 @@ def test_cuda_array_interfaces_that_make_no_sense(device, stream, changes, error
         StridedMemoryView.from_cuda_array_interface(
             DeviceArray(device.allocate(64, stream=stream), **arguments), stream_ptr=-1
         )
+
+
+@pytest.mark.parametrize("missing", ["shape", "typestr", "data", "version"])
+def test_cuda_array_interfaces_that_lack_something(device, stream, missing):
+    array = DeviceArray(device.allocate(64, stream=stream), (4,))
+    del array.__cuda_array_interface__[missing]
+    with pytest.raises(BufferError):
+        StridedMemoryView.from_cuda_array_interface(array, -1)
+    array.__cuda_array_interface__ = 7
+    with pytest.raises(BufferError, match="must be a dict"):
+        StridedMemoryView.from_cuda_array_interface(array, -1)
 
 
 def test_structures_by_the_array_interface():

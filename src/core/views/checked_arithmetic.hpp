@@ -3,10 +3,20 @@
 
 #include <cstdint>
 #include <cuprum/error.hpp>
+#include <ostream>
+#include <span>
 
 #include "support/text.hpp"
 
 namespace cuprum::core {
+
+/// Names the volume of a shape; written when it is printed, which is hardly ever.
+struct VolumeOf {
+  std::span<const std::int64_t> shape;
+  friend std::ostream& operator<<(std::ostream& out, const VolumeOf& volume) {
+    return out << "the volume of shape (" << support::join(volume.shape) << ")";
+  }
+};
 
 /// `what` names the result in the message: "the stride of axis 2".
 inline std::int64_t checked_product(std::int64_t a, std::int64_t b, const auto&... what) {

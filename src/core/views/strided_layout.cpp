@@ -13,6 +13,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 using core::checked_product;
 using core::checked_sum;
+using core::VolumeOf;
 using support::join;
 using support::text;
 
@@ -37,7 +38,7 @@ bool has_no_elements(std::span<const std::int64_t> shape) {
 std::int64_t volume_of(std::span<const std::int64_t> shape) {
   if (has_no_elements(shape)) return 0;
   std::int64_t volume = 1;
-  for (std::int64_t extent : shape) volume = checked_product(volume, extent, "the volume of shape (", join(shape), ")");
+  for (std::int64_t extent : shape) volume = checked_product(volume, extent, VolumeOf{shape});
   return volume;
 }
 
@@ -75,7 +76,7 @@ Extents dense_strides(const Extents& shape, const Axes& order) {
   std::int64_t stride = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     strides[*axis] = stride;
-    stride = checked_product(stride, shape[*axis], "the volume of shape (", join(shape), ")");
+    stride = checked_product(stride, shape[*axis], VolumeOf{shape});
   }
   return strides;
 }

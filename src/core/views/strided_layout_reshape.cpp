@@ -10,6 +10,7 @@
 namespace cuprum::inline CUPRUM_ABI {
 
 using core::checked_product;
+using core::VolumeOf;
 using support::join;
 using support::text;
 
@@ -44,7 +45,7 @@ Extents complete_shape(const Extents& shape, std::int64_t volume) {
     if (extent < inferred)
       throw InvalidArgument(text("reshaping to (", join(shape), "): extents must not be negative"));
     if (extent != inferred) {
-      others = checked_product(others, extent, "the volume of shape (", join(shape), ")");
+      others = checked_product(others, extent, VolumeOf{shape});
     } else if (open) {
       throw InvalidArgument(text("reshaping to (", join(shape), "): at most one extent can be -1"));
     } else {
