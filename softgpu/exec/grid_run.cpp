@@ -20,9 +20,15 @@ abi::Dim3 divided(const abi::Dim3& grid, const abi::Dim3& unit) {
 
 }  // namespace
 
+void Backoff::resume(Clock::time_point now) {
+  if (has_rested_) slice_start_ = now;
+  has_rested_ = false;
+}
+
 void Backoff::progress(Clock::time_point now) {
   last_progress_ = slice_start_ = now;
   resume_at_ = {};
+  has_rested_ = false;
 }
 
 void Backoff::no_progress(Clock::time_point now) {
@@ -30,6 +36,7 @@ void Backoff::no_progress(Clock::time_point now) {
   if (now - slice_start_ < kSliceOfAWaitingBlock) return;
   resume_at_ = now + std::min<Clock::duration>((now - last_progress_) / 16, kLongestRest);
   slice_start_ = resume_at_;
+  has_rested_ = true;
 }
 
 GridRun::GridRun(GridLaunch work, std::uint64_t grid_id)

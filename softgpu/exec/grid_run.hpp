@@ -25,11 +25,14 @@ class Backoff {
  public:
   bool resting(Clock::time_point now) const { return now < resume_at_; }
   Clock::time_point resume_at() const { return resume_at_; }
+  // A block of the grid is resumed. A slice is one of running: how late whoever slept has woken up is no part of it.
+  void resume(Clock::time_point now);
   void progress(Clock::time_point now);
   void no_progress(Clock::time_point now);
 
  private:
   Clock::time_point last_progress_{}, slice_start_{}, resume_at_{};
+  bool has_rested_ = false;  // since a block was last resumed
 };
 
 struct BlockRange {

@@ -101,7 +101,8 @@ bool Scheduler::take_from(GridRun& grid, Work& work) {
     work.dropped = drop_blocks_locked(grid, Outcome::cancelled);
     return work.dropped > 0;
   }
-  const bool can_resume = !grid.set_aside.empty() && !grid.backoff.resting(Clock::now());
+  const Clock::time_point now = Clock::now();
+  const bool can_resume = !grid.set_aside.empty() && !grid.backoff.resting(now);
   if (may_start_fresh(grid) && (grid.fresh_turn || !can_resume)) {
     grid.fresh_turn = false;
     work.fresh = grid.take(seats_.size());
@@ -109,6 +110,7 @@ bool Scheduler::take_from(GridRun& grid, Work& work) {
   }
   grid.fresh_turn = true;
   if (!can_resume) return false;
+  grid.backoff.resume(now);
   work.resumed = std::move(grid.set_aside.front());
   grid.set_aside.pop_front();
   grid.set_aside_count.store(grid.set_aside.size(), std::memory_order_relaxed);

@@ -28,6 +28,22 @@ TEST(Backoff, RestsLongerTheLongerNothingHappensButNeverLong) {
   EXPECT_GT(rested, 60ms);
 }
 
+TEST(Backoff, WhoWakesUpLateStillRunsForAWholeSlice) {
+  Backoff backoff;
+  Clock::time_point now = Clock::now();
+  backoff.no_progress(now);
+  for (int slice = 0; slice < 100; ++slice) {
+    for (; !backoff.resting(now); now += 10us) backoff.no_progress(now);
+    now = backoff.resume_at() + 3ms;
+    backoff.resume(now);
+    for (int i = 0; i < 5; ++i, now += 9us) {
+      backoff.resume(now);  // the next block of the same slice
+      backoff.no_progress(now);
+      ASSERT_FALSE(backoff.resting(now)) << slice << " " << i;
+    }
+  }
+}
+
 TEST(Backoff, DoesNotRestWhileThereIsProgress) {
   Backoff backoff;
   Clock::time_point now = Clock::now();
