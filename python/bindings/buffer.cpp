@@ -203,7 +203,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 }
 
 void release_buffer(PyObject*, Py_buffer* view) noexcept {
-  nb::gil_scoped_release released;
+  GilRelease released;
   delete static_cast<Buffer*>(view->internal);
 }
 

@@ -19,6 +19,8 @@
 #include <string>
 #include <utility>
 
+#include "bindings/python_entry.hpp"
+
 namespace cuprum::python {
 
 namespace nb = nanobind;
@@ -53,12 +55,12 @@ void bind_strided_memory_view(nb::module_& module);
 void bind_virtual_memory_resource(nb::module_& module);
 
 /// For functions whose arguments need no Python.
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+using WithoutGil = nb::call_guard<GilRelease>;
 
 /// Runs a function without the GIL, and returns what it does.
 template <typename Function>
 decltype(auto) without_gil(Function&& function) {
-  nb::gil_scoped_release released;
+  GilRelease released;
   return std::forward<Function>(function)();
 }
 

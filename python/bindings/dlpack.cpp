@@ -21,7 +21,7 @@ void end_capsule(PyObject* capsule, const char* name) noexcept {
   if (!PyCapsule_IsValid(capsule, name)) return;
   nb::error_scope error_of_the_caller;
   auto* tensor = static_cast<Tensor*>(PyCapsule_GetPointer(capsule, name));
-  nb::gil_scoped_release released;
+  GilRelease released;
   DLPackDeleter{}(tensor);
 }
 

@@ -51,7 +51,7 @@ std::size_t size_from(nb::handle number);
 /// functions that need it.
 template <typename Class>
 void destroy_without_gil(void* object) noexcept {
-  nb::gil_scoped_release released;
+  GilRelease released;
   static_cast<Class*>(object)->~Class();
 }
 

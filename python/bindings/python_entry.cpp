@@ -1,7 +1,9 @@
 #include "bindings/python_entry.hpp"
 
-#include <condition_variable>
-#include <mutex>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace cuprum::python {
@@ -9,41 +11,30 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Who is inside, and whether others may come in.
-struct Gate {
-  std::mutex mutex;
-  std::condition_variable left;
-  int inside = 0;
-  std::thread::id ended_by = {};  ///< the thread that ends Python, which may go in as long as Python is there
-};
+/// Who asks for the GIL or has got it by a PythonEntry, and whether others still may. One of the two is changed before
+/// the other is looked at, by both sides, so that neither misses the other.
+std::atomic<int> inside{0};
+std::atomic<bool> is_ending{false};
+/// The thread that ends Python, which may go in as long as Python is there.
+std::atomic<std::thread::id> ended_by{std::thread::id()};
 
-Gate& gate() {
-  static Gate& the_gate = *new Gate;  // threads may be there after all else
-  return the_gate;
-}
+void go_out() { inside.fetch_sub(1); }
 
 bool go_in() {
-  std::lock_guard lock(gate().mutex);
-  const bool is_ending = gate().ended_by != std::thread::id();
-  if (is_ending && (gate().ended_by != std::this_thread::get_id() || !nb::is_alive())) return false;
-  ++gate().inside;
-  return true;
-}
-
-void go_out() {
-  {
-    std::lock_guard lock(gate().mutex);
-    --gate().inside;
-  }
-  gate().left.notify_all();
+  inside.fetch_add(1);
+  if (!is_ending.load()) return true;
+  if (ended_by.load() == std::this_thread::get_id() && nb::is_alive()) return true;
+  go_out();
+  return false;
 }
 
 /// atexit calls it when no Python thread runs any more but this one and daemons.
 void close_gate() {
-  nb::gil_scoped_release released;  // for those inside
-  std::unique_lock lock(gate().mutex);
-  gate().ended_by = std::this_thread::get_id();
-  gate().left.wait(lock, [] { return gate().inside == 0; });
+  ended_by.store(std::this_thread::get_id());
+  is_ending.store(true);
+  PyThreadState* const state = PyEval_SaveThread();  // for those inside
+  while (inside.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  PyEval_RestoreThread(state);
 }
 
 }  // namespace
@@ -55,6 +46,12 @@ PythonEntry::PythonEntry() : is_inside_(go_in()) {
 PythonEntry::~PythonEntry() {
   if (!is_inside_) return;
   PyGILState_Release(state_);
+  go_out();
+}
+
+GilRelease::~GilRelease() {
+  while (!go_in()) pause();
+  PyEval_RestoreThread(state_);
   go_out();
 }
 

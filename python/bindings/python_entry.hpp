@@ -1,18 +1,18 @@
-// Going into Python from C++, on whichever thread that happens to be.
+// Leaving Python and coming back, on whichever thread that happens to be.
+//
+// When Python ends, it stops threads that ask for the GIL in the middle of whatever they do, which C++ can't bear. So
+// the end is announced first: from then on nobody asks, and it waits for those who did before.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace cuprum::python {
 
-/// Takes the GIL, unless Python is about to end: then whoever takes it is never heard of again, because Python stops
-/// the thread in the middle of it.
+/// Takes the GIL, unless Python is about to end.
 ///
 ///   PythonEntry python;
 ///   if (!python) return;   // the process ends, and with it what was to be done
 ///   ...
-///
-/// The end waits for those who are inside.
 class PythonEntry {
  public:
   PythonEntry();
@@ -25,6 +25,19 @@ class PythonEntry {
  private:
   bool is_inside_;
   PyGILState_STATE state_{};
+};
+
+/// Gives up the GIL as long as it is there, and takes it back. A thread that Python no longer waits for, because it
+/// ends, stays here for the rest of the process.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  ~GilRelease();
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
 };
 
 /// Has Python tell when it is about to end.

@@ -10,7 +10,7 @@ void nanobind::detail::wrap_destruct<cuprum::python::PythonView>(void* object) n
   std::shared_ptr<void> memory = std::move(view->memory);
   view->~PythonView();
   if (!memory) return;
-  nanobind::gil_scoped_release released;  // giving memory back may wait
+  cuprum::python::GilRelease released;  // giving memory back may wait
   memory.reset();
 }
 
