@@ -148,8 +148,8 @@ TEST_F(ProgramCacheFilesTest, DropsAFileOfAnotherKeyOrVersion) {
   cache.set("other key", "other value");
   fs::rename(entry(), file);
   EXPECT_EQ(cache.get("key"), std::nullopt);
-  ASSERT_EQ(other_version[7], '1') << "the version is somewhere else now";
-  other_version[7] = '0';
+  ASSERT_EQ(other_version[7], '2') << "the version is somewhere else now";
+  other_version[7] = '1';
   write(file, other_version);
   EXPECT_EQ(cache.get("key"), std::nullopt);
   EXPECT_EQ(cache.size(), 0u);

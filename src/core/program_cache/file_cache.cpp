@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <cuprum/program_cache.hpp>
 #include <filesystem>
@@ -28,10 +29,11 @@ using support::text;
 /// A file is this header, the key, the value, and its notes.
 struct Header {
   std::array<char, 8> magic;
+  ContentHash checksum;  // of what follows
   std::uint64_t key_size;
   std::uint64_t value_size;
-  ContentHash checksum;  // of what follows
 };
+constexpr std::size_t checked_from = offsetof(Header, key_size);
 constexpr std::array<char, 8> magic = {'C', 'u', 'c', 'a', 'c', 'h', 'e', '2'};
 constexpr const char* ending = ".code";
 constexpr const char* unfinished = ".part";  // of a file that is being written
@@ -45,8 +47,9 @@ std::string to_file(std::string_view key, const ProgramCacheEntry& entry) {
   std::string file(sizeof(Header), '\0');
   file.reserve(sizeof(Header) + key.size() + entry.value.size() + entry.notes.size());
   file.append(key).append(entry.value).append(entry.notes);
-  const Header header{magic, key.size(), entry.value.size(),
-                      content_hash(std::string_view(file).substr(sizeof(Header)))};
+  Header header{magic, {}, key.size(), entry.value.size()};
+  std::memcpy(file.data(), &header, sizeof header);
+  header.checksum = content_hash(std::string_view(file).substr(checked_from));
   std::memcpy(file.data(), &header, sizeof header);
   return file;
 }
@@ -58,7 +61,7 @@ std::optional<ProgramCacheEntry> entry_in(std::string_view file, std::string_vie
   std::memcpy(&header, file.data(), sizeof header);
   std::string_view rest = file.substr(sizeof header);
   if (header.magic != magic || header.key_size != key.size() || !rest.starts_with(key)) return std::nullopt;
-  if (header.checksum != content_hash(rest)) return std::nullopt;
+  if (header.checksum != content_hash(file.substr(checked_from))) return std::nullopt;
   rest.remove_prefix(key.size());
   if (header.value_size > rest.size()) return std::nullopt;
   return ProgramCacheEntry{std::string(rest.substr(0, header.value_size)), std::string(rest.substr(header.value_size))};
