@@ -126,10 +126,15 @@ Stream own_stream_from(nb::handle object);
 /// Options as an object of the class in cuprum._options, of what a caller gave: that, a dict or None.
 nb::object options_object(const char* options_class, nb::handle given, const char* what);
 
-/// A field of such an object.
+/// Throws TypeError that names a field of options, and what it has.
+[[noreturn]] void refuse_field(nb::handle options, const char* name);
+
+/// A field of such an object. Throws TypeError for one of another type.
 template <typename T>
 T field(nb::handle options, const char* name) {
-  return nb::cast<T>(options.attr(name));
+  T value;
+  if (!nb::try_cast<T>(options.attr(name), value)) refuse_field(options, name);
+  return value;
 }
 /// A field that is true or false; None is false.
 bool flag(nb::handle options, const char* name);

@@ -9,15 +9,15 @@ namespace {
 
 /// cuda.bindings.driver, or None where it is not installed. Asked for once, because it takes long to import.
 nb::handle cuda_bindings_driver() {
-  static nb::handle driver = [] {
+  static constinit MadeOnce driver;
+  return driver.get([] {
     PyObject* module = PyImport_ImportModule("cuda.bindings.driver");
     if (!module) {
       PyErr_Clear();
       module = Py_NewRef(Py_None);
     }
-    return nb::handle(module);
-  }();
-  return driver;
+    return nb::steal(module);
+  });
 }
 
 /// Drops a reference from any thread; not when Python ends.
@@ -75,6 +75,12 @@ std::uint64_t raw_value(nb::handle object, const char* what) {
 nb::object options_object(const char* options_class, nb::handle given, const char* what) {
   nb::module_ options = nb::module_::import_("cuprum._options");
   return options.attr("check_options")(options.attr(options_class), given, what);
+}
+
+void refuse_field(nb::handle options, const char* name) {
+  const std::string message = nb::cast<std::string>(options.type().attr("__name__")) + "." + name + " can't be " +
+                              nb::cast<std::string>(nb::repr(nb::object(options.attr(name))));
+  throw nb::type_error(message.c_str());
 }
 
 bool flag(nb::handle options, const char* name) {

@@ -55,9 +55,10 @@ nb::tuple all_devices() {
 }
 
 nb::object compute_capability(const PythonDevice& self) {
-  static const nb::handle type = nb::object(nb::module_::import_("cuprum._types").attr("ComputeCapability")).release();
+  static constinit MadeOnce type;
   const ComputeCapability capability = self.device.compute_capability();
-  return type(capability.major, capability.minor);
+  return type.get([] { return nb::object(nb::module_::import_("cuprum._types").attr("ComputeCapability")); })(
+      capability.major, capability.minor);
 }
 
 /// cuda.core wants set_current() to have been called on this thread, so that a program that forgot is told on any

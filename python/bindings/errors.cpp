@@ -1,6 +1,7 @@
 // The library's exceptions as Python's. The classes are in cuprum/_errors.py, because they derive from several of
 // Python's own; what they are made of is filled in here.
 #include <new>
+#include <typeinfo>
 
 #include "bindings/common.hpp"
 
@@ -108,6 +109,8 @@ void bind_errors(nb::module_&) {
       std::rethrow_exception(thrown);
     } catch (const Error&) {
       translate();
+    } catch (const std::bad_cast&) {
+      PyErr_SetString(PyExc_TypeError, "a value is of another type, or does not fit the one, that is expected here");
     }
   });
 }

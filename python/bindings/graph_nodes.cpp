@@ -319,13 +319,16 @@ nb::object new_node_object(const GraphNode& node) {
 nb::object node_object(const GraphNode& node) {
   // As long as somebody has the object of a node, it is the node's only one. The hash says where the node's record is,
   // which the object keeps.
-  static const nb::handle known = nb::object(nb::module_::import_("weakref").attr("WeakValueDictionary")()).release();
+  static constinit MadeOnce nodes;
+  const nb::handle known =
+      nodes.get([] { return nb::object(nb::module_::import_("weakref").attr("WeakValueDictionary")()); });
   const nb::int_ key(std::hash<GraphNode>{}(node));
   nb::object object = known.attr("get")(key);
-  if (object.is_none() || !(nb::cast<const GraphNode&>(object) == node)) {
-    object = new_node_object(node);
-    known.attr("__setitem__")(key, object);
+  if (!object.is_none() && !(nb::cast<const GraphNode&>(object) == node)) {
+    known.attr("pop")(key, nb::none());
+    object = nb::none();
   }
+  if (object.is_none()) object = known.attr("setdefault")(key, new_node_object(node));
   return object;
 }
 

@@ -6,6 +6,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+
 namespace cuprum::python {
 
 /// Takes the GIL, unless Python is about to end.
@@ -38,6 +40,25 @@ class GilRelease {
 
  private:
   PyThreadState* state_;
+};
+
+/// A Python object that is made when it is first needed, and kept for ever. Not a static variable of a function, which
+/// another thread would wait for with the GIL in its hands: making the object may let that go. So two threads may make
+/// it, and one of the two is kept.
+class MadeOnce {
+ public:
+  constexpr MadeOnce() = default;
+
+  template <typename Make>
+  nanobind::handle get(Make&& make) {
+    if (PyObject* there = object_.load()) return there;
+    nanobind::object made = make();
+    PyObject* other = nullptr;
+    return object_.compare_exchange_strong(other, made.ptr()) ? made.release() : nanobind::handle(other);
+  }
+
+ private:
+  std::atomic<PyObject*> object_{nullptr};
 };
 
 /// Has Python tell when it is about to end.

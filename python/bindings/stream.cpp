@@ -44,6 +44,7 @@ void wait(const Stream& self, nb::handle other) {
 
 nb::object record(const Stream& self, nb::handle event, nb::handle options) {
   if (!event.is_none()) {
+    if (!nb::isinstance<Event>(event)) throw nb::type_error(("event must be an Event, not " + type_of(event)).c_str());
     const Event& given = nb::cast<const Event&>(event);
     if (given.is_ipc_enabled()) {
       throw nb::type_error(

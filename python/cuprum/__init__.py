@@ -46,3 +46,12 @@ __version__ = "0.1.0"
 _options.let_hints_be_resolved(Device=Device, Host=Host, Stream=Stream)
 show_as_members_of(__name__, list(globals().values()))
 del show_as_members_of
+
+
+def __getattr__(name: str) -> object:
+    """Modules of the package that are imported when somebody asks for them."""
+    if name in ("graph", "typing", "utils"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,6 +18,17 @@ def in_new_thread(function):
     return result[0]
 
 
+def test_modules_are_there_when_they_are_asked_for():
+    import subprocess
+    import sys
+
+    code = "import cuprum; print(cuprum.graph.Graph.__name__, cuprum.utils.__name__, cuprum.typing.__name__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (found.stdout, found.stderr) == ("Graph cuprum.utils cuprum.typing\n", "")
+    with pytest.raises(AttributeError, match="no attribute 'grahp'"):
+        cuprum.grahp
+
+
 def test_classes_are_of_the_module_that_users_know():
     assert repr(Device) == "<class 'cuprum.Device'>"
     assert repr(cuprum.graph.Graph) == "<class 'cuprum.graph.Graph'>"
@@ -89,6 +100,13 @@ class TestStream:
             device.create_stream(options={"priorty": 1})
         with pytest.raises(ValueError):
             device.create_stream(options={"priority": 10**6})
+
+    def test_refuses_values_of_other_types(self, device, stream):
+        for priority in ("x", 1.5, 10**20):
+            with pytest.raises(TypeError, match="StreamOptions.priority can't be"):
+                device.create_stream(options={"priority": priority})
+        with pytest.raises(TypeError, match="event must be an Event"):
+            stream.record("x")
 
     def test_is_its_own_foreign_stream(self, device, stream):
         class Wrapper:

@@ -137,3 +137,31 @@ def test_waiting_lets_other_threads_run(device, stream):
     device.sync()
     executable.launch(stream)
     stream.record().sync()
+
+
+@pytest.mark.parametrize(
+    "first_use",
+    ["stream.handle", "device.compute_capability", "GraphDefinition().empty()", "stream.record().handle"],
+)
+def test_threads_may_be_the_first_to_use_something(first_use):
+    """What is made when it is first needed is made with the GIL given up in between."""
+    result = run(f"""
+        import sys, threading
+        from cuprum import Device
+        from cuprum.graph import GraphDefinition
+        Device(0).set_current()
+        sys.setswitchinterval(1e-6)
+        together = threading.Barrier(6)
+        def use():
+            device = Device(0)
+            device.set_current()
+            stream = device.create_stream()
+            together.wait()
+            {first_use}
+        threads = [threading.Thread(target=use) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    """)
+    assert (result.returncode, result.stderr) == (0, "")

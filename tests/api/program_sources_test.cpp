@@ -53,6 +53,14 @@ define void @k(i32* %p) {
   ret void
 })");
 
+TEST_F(ProgramSourcesTest, ANulInTheTextIsRefused) {
+  using namespace std::string_literals;
+  const std::string first = "extern \"C\" __global__ void a() {}";
+  EXPECT_THAT(error_of<InvalidArgument>([&] { Program(first + "\0extern \"C\" __global__ void b() {}"s); }),
+              HasSubstr("NUL character at byte 33"));
+  EXPECT_NO_THROW(Program(first + "\0\0"s)) << "at the end it does no harm";
+}
+
 TEST_F(ProgramSourcesTest, AnEmptySourceIsRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([] { Program("", {.name = "a.cu"}); }),
               HasSubstr("the source of program 'a.cu' is empty"));

@@ -138,11 +138,24 @@ SourceCodeType type_of_file(const std::filesystem::path& path) {
 
 }  // namespace
 
+namespace {
+
+/// Compilers that take text stop at a NUL, and would leave out the rest without a word. At the end it does no harm.
+void check_text(std::string_view source, const std::string& name) {
+  const std::size_t nul = source.find('\0');
+  if (nul == std::string_view::npos || source.find_first_not_of('\0', nul) == std::string_view::npos) return;
+  throw InvalidArgument(
+      text("the source of program '", name, "' has a NUL character at byte ", nul, ", where compilers take it to end"));
+}
+
+}  // namespace
+
 Program::Program(std::string_view source, ProgramOptions options)
     : Program(source, SourceCodeType::cxx, std::move(options)) {}
 
 Program::Program(std::string_view source, SourceCodeType type, ProgramOptions options) {
   if (source.empty()) throw InvalidArgument(text("the source of program '", options.name, "' is empty"));
+  if (type != SourceCodeType::nvvm) check_text(source, options.name);
   for (const ExtraSource& extra : options.extra_sources) {
     if (extra.source.empty()) {
       throw InvalidArgument(text("the extra source '", extra.name, "' of program '", options.name, "' is empty"));
