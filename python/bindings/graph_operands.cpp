@@ -13,6 +13,27 @@ const Class& checked(nb::handle object, const char* what) {
   return *nb::inst_ptr<Class>(object);
 }
 
+/// Keeps Python from collecting garbage by itself: where a function must not use CUDA, streams and buffers among the
+/// garbage could not be released. Several may do so at the same time.
+class NoCollection {
+ public:
+  NoCollection() {
+    nb::ft_lock_guard lock(mutex);
+    if (count++ == 0) was_enabled = PyGC_Disable() != 0;
+  }
+  ~NoCollection() {
+    nb::ft_lock_guard lock(mutex);
+    if (--count == 0 && was_enabled) PyGC_Enable();
+  }
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+
+ private:
+  static inline nb::ft_mutex mutex;  // the GIL does the same where there is one
+  static inline int count = 0;
+  static inline bool was_enabled = false;
+};
+
 /// Calls a Python function on a thread of the driver. What it raises can't reach anybody, so Python reports it.
 struct PythonFunction {
   std::shared_ptr<void> function;
@@ -20,6 +41,7 @@ struct PythonFunction {
   void operator()() const {
     const PythonEntry python;
     if (!python) return;
+    const NoCollection no_collection;
     PyObject* const callable = static_cast<PyObject*>(function.get());
     PyObject* const result = PyObject_CallNoArgs(callable);
     if (!result) PyErr_WriteUnraisable(callable);

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from cuprum import CUDAError, LaunchConfig, ObjectCode, PinnedMemoryResource, launch
+from cuprum import CUDAError, DeviceMemoryResource, LaunchConfig, ObjectCode, PinnedMemoryResource, launch
 from cuprum.graph import (
     EmptyNode,
     Graph,
@@ -207,6 +207,51 @@ class TestCallbacks:
             graph.callback(print, user_data=b"1")
         with pytest.raises(TypeError, match="restype"):
             graph.callback(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0))
+
+    def test_garbage_waits_until_they_are_done(self, device, stream, monkeypatch, capfd):
+        """A function that must not use CUDA does not release what others have left behind."""
+        pool = DeviceMemoryResource(device)
+
+        class Holder:
+            pass
+
+        def leave_garbage():
+            holder = Holder()
+            holder.itself = holder
+            holder.buffer = pool.allocate(1 << 16, stream=stream)
+            holder.stream = device.create_stream()
+
+        collected = []
+        gc.collect()
+        gc.disable()
+        threshold = gc.get_threshold()
+        try:
+            for _ in range(20):
+                leave_garbage()
+            gc.callbacks.append(lambda phase, info: collected.append(phase))
+            gc.set_threshold(1)
+            gc.enable()
+            graph = GraphDefinition()
+            collected_in_callback = []
+
+            def make_objects():
+                before = len(collected)
+                kept = [[] for _ in range(1000)]
+                collected_in_callback.append(len(collected) - before)
+                return kept
+
+            graph.callback(make_objects)
+            run(graph, stream)
+            assert gc.isenabled()
+        finally:
+            gc.set_threshold(*threshold)
+            gc.callbacks.pop()
+            gc.enable()
+        assert collected_in_callback == [0]
+        gc.collect()
+        stream.sync()
+        assert pool.attributes.used_mem_current == 0
+        assert capfd.readouterr().err == ""
 
     def test_what_they_raise_is_reported(self, stream, monkeypatch):
         def fail():
