@@ -40,15 +40,10 @@ template <typename Use>
 decltype(auto) with_kernel_arguments(const Kernel& kernel, nb::handle given, Use&& use) {
   const nb::tuple arguments = nb::tuple(nb::borrow(given));
   std::vector<PyObject*> objects;
-  std::vector<Buffer> buffers;
-  for (const nb::handle argument : arguments) {
-    objects.push_back(argument.ptr());
-    if (nb::isinstance<Buffer>(argument)) buffers.push_back(nb::cast<const Buffer&>(argument));
-  }
+  for (const nb::handle argument : arguments) objects.push_back(argument.ptr());
   const KernelArgumentList list(kernel, objects.data(), objects.size());
-  KernelArguments values = list.values();
-  values.buffers = buffers;
-  return use(values);
+  const std::vector<Buffer> buffers = buffers_among(objects);
+  return use(list.values(buffers));
 }
 
 /// A function of the host for a graph: a Python callable, or a function of ctypes with what it is to be given.

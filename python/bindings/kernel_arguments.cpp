@@ -222,4 +222,12 @@ void KernelArgumentList::put_array(std::size_t index, nb::handle object) {
   put(index, raw_value(nb::object(interface["data"][0]), "the address in __cuda_array_interface__"));
 }
 
+std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments) {
+  std::vector<Buffer> buffers;
+  for (const nb::handle argument : arguments) {
+    if (nb::isinstance<Buffer>(argument)) buffers.push_back(nb::cast<const Buffer&>(argument));
+  }
+  return buffers;
+}
+
 }  // namespace cuprum::python

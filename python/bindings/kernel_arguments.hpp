@@ -19,7 +19,10 @@ class KernelArgumentList {
   KernelArgumentList(const KernelArgumentList&) = delete;
   KernelArgumentList& operator=(const KernelArgumentList&) = delete;
 
-  KernelArguments values() const { return {{addresses_, count_}, {sizes_, count_}}; }
+  /// `buffers` are those among them that a graph is to keep.
+  KernelArguments values(std::span<const Buffer> buffers = {}) const {
+    return {{addresses_, count_}, {sizes_, count_}, buffers};
+  }
 
  private:
   struct Value {
@@ -49,5 +52,8 @@ class KernelArgumentList {
   std::vector<Py_buffer> views_;
   std::vector<nb::object> objects_;
 };
+
+/// The Buffers among the arguments, for a graph to keep.
+std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments);
 
 }  // namespace cuprum::python

@@ -51,19 +51,6 @@ const Class& expected(nb::handle object, const char* what) {
   return *nb::inst_ptr<Class>(object);
 }
 
-/// What a graph has to keep of a launch: copies of the handles, which need no Python.
-std::shared_ptr<const void> kept_by_graph(const Call& call, const Kernel& kernel) {
-  struct Kept {
-    Kernel kernel;
-    std::vector<Buffer> buffers;
-  };
-  auto kept = std::make_shared<Kept>(Kept{kernel, {}});
-  for (const nb::handle argument : std::span(call.arguments, call.count)) {
-    if (nb::isinstance<Buffer>(argument)) kept->buffers.push_back(nb::cast<const Buffer&>(argument));
-  }
-  return kept;
-}
-
 void launch_call(const Call& call) {
   const LaunchConfig& config = expected<LaunchConfig>(call.given[1], "config must be a LaunchConfig");
   const Kernel& kernel = expected<Kernel>(call.given[2], "kernel must be a Kernel");
@@ -73,8 +60,8 @@ void launch_call(const Call& call) {
     return without_gil([&] { cuprum::launch(*stream, config, kernel, arguments.values()); });
   if (nb::isinstance<graph::GraphBuilder>(queue)) {
     const graph::GraphBuilder& builder = *nb::inst_ptr<graph::GraphBuilder>(queue);
-    builder.keep(kept_by_graph(call, kernel));
-    return without_gil([&] { cuprum::launch(builder.stream(), config, kernel, arguments.values()); });
+    const std::vector<Buffer> buffers = buffers_among({call.arguments, call.count});
+    return without_gil([&] { cuprum::launch(builder, config, kernel, arguments.values(buffers)); });
   }
   const Stream stream = stream_from(queue);
   without_gil([&] { cuprum::launch(stream, config, kernel, arguments.values()); });

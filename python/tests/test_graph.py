@@ -511,6 +511,24 @@ class TestWork:
         run(executable, stream)
         assert list(view) == [7, 3, 3, 3]
 
+    def test_a_captured_launch_keeps_its_buffers(self, device, kernel, stream):
+        pool = DeviceMemoryResource(device, {"max_size": 1 << 21})
+        scratch = pool.allocate(4, stream=stream)
+        builder = device.create_graph_builder().begin_building()
+        launch(builder, LaunchConfig(grid=1, block=1), kernel, scratch, 4)
+        executable = builder.end_building().complete()
+        builder.close()
+        scratch.close()
+        stream.sync()
+        assert pool.attributes.used_mem_current > 0
+        run(executable, stream)
+        executable.close()
+        del executable, builder
+        gc.collect()
+        stream.sync()
+        device.sync()
+        assert pool.attributes.used_mem_current == 0
+
     def test_a_condition_decides(self, device, cells, stream):
         buffer, view = cells
         graph = GraphDefinition()
