@@ -142,6 +142,9 @@ bool flag(nb::handle options, const char* name);
 /// Of a StreamOptions, a dict or None.
 StreamOptions stream_options_from(nb::handle given);
 
+/// The member of an enumeration in cuprum.typing that has this value.
+nb::object member_of(const char* enumeration, const std::string& value);
+
 /// `self == other` for classes whose objects equal only those of the same class.
 template <typename Class>
 nb::object equal(const Class& self, nb::handle other) {

@@ -77,6 +77,10 @@ nb::object options_object(const char* options_class, nb::handle given, const cha
   return options.attr("check_options")(options.attr(options_class), given, what);
 }
 
+nb::object member_of(const char* enumeration, const std::string& value) {
+  return nb::module_::import_("cuprum.typing").attr(enumeration)(value);
+}
+
 void refuse_field(nb::handle options, const char* name) {
   const std::string message = nb::cast<std::string>(options.type().attr("__name__")) + "." + name + " can't be " +
                               nb::cast<std::string>(nb::repr(nb::object(options.attr(name))));

@@ -29,7 +29,7 @@ const Event& event_from(nb::handle object);
 /// A Buffer, or an address with whatever keeps it. `side` is "dst" or "src".
 graph::Operand operand_from(nb::handle object, nb::handle owner, const char* side);
 
-/// The bytes that a fill repeats: an int of 0 to 255, or 1, 2 or 4 bytes of an object with the buffer protocol.
+/// The bytes that a fill repeats, as Buffer.fill takes them.
 std::vector<std::byte> fill_value(nb::handle object);
 
 graph::GraphCompleteOptions complete_options_from(nb::handle given);

@@ -104,14 +104,14 @@ void update_memcpy(const MemcpyNode& self, nb::handle dst, nb::handle src, std::
 
 nb::object memory_type_of(const AllocNode& self) {
   const char* words[] = {"device", "host", "managed"};
-  return nb::module_::import_("cuprum.typing").attr("GraphMemoryType")(words[static_cast<int>(self.memory_type())]);
+  return member_of("GraphMemoryType", words[static_cast<int>(self.memory_type())]);
 }
 
 nb::object conditional_type_of(const ConditionalNode& self) {
   const std::optional<GraphConditionalType> type = self.cond_type();
   if (!type) return nb::none();
   const char* words[] = {"if", "while", "switch"};
-  return nb::module_::import_("cuprum.typing").attr("GraphConditionalType")(words[static_cast<int>(*type)]);
+  return member_of("GraphConditionalType", words[static_cast<int>(*type)]);
 }
 
 void bind_node(nb::module_& module) {

@@ -1,6 +1,7 @@
 // What nodes of graphs are given, out of Python objects.
 #include <cstring>
 
+#include "bindings/buffer.hpp"
 #include "bindings/graph.hpp"
 #include "bindings/python_entry.hpp"
 
@@ -100,28 +101,8 @@ graph::Operand operand_from(nb::handle object, nb::handle owner, const char* sid
 }
 
 std::vector<std::byte> fill_value(nb::handle object) {
-  if (PyLong_Check(object.ptr())) {
-    const long value = PyLong_AsLong(object.ptr());
-    if (PyErr_Occurred()) throw nb::python_error();
-    if (value < 0 || value > 255) {
-      const std::string message = "a fill with the int " + std::to_string(value) +
-                                  ": an int must be 0 to 255; pass bytes or a scalar of NumPy for a wider value";
-      PyErr_SetString(PyExc_OverflowError, message.c_str());
-      throw nb::python_error();
-    }
-    return {static_cast<std::byte>(value)};
-  }
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) {
-    PyErr_Clear();
-    throw nb::type_error(("value must be an int or support the buffer protocol, got " + type_of(object)).c_str());
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(view.len));
-  std::memcpy(bytes.data(), view.buf, bytes.size());
-  PyBuffer_Release(&view);
-  if (bytes.size() != 1 && bytes.size() != 2 && bytes.size() != 4)
-    throw nb::value_error(("value must be 1, 2, or 4 bytes, got " + std::to_string(bytes.size())).c_str());
-  return bytes;
+  const FillPattern pattern = fill_pattern_from(object);
+  return {pattern.bytes, pattern.bytes + pattern.size};
 }
 
 graph::GraphCompleteOptions complete_options_from(nb::handle given) {

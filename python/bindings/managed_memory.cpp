@@ -31,9 +31,7 @@ void warn_of_missing_concurrent_access() {
   if (failed) throw nb::python_error();
 }
 
-nb::object location_type(const char* name) {
-  return nb::module_::import_("cuprum.typing").attr("ManagedMemoryLocationType")(name);
-}
+nb::object location_type(const char* name) { return member_of("ManagedMemoryLocationType", name); }
 
 std::optional<ManagedMemoryLocationType> location_type_from(nb::handle given) {
   if (given.is_none()) return std::nullopt;

@@ -55,4 +55,20 @@ void destroy_without_gil(void* object) noexcept {
   static_cast<Class*>(object)->~Class();
 }
 
+/// deallocate of resources that can take memory back without a stream.
+template <typename Class, typename Bound>
+void bind_deallocate_at_once(Bound& bound) {
+  bound.def(
+      "deallocate",
+      [](const Class& self, nb::handle pointer, nb::handle size, nb::handle stream) {
+        const std::uint64_t address = raw_value(pointer, "ptr");
+        const std::size_t bytes = size_from(size);
+        if (stream.is_none()) return without_gil([&] { self.deallocate(address, bytes); });
+        const Stream queue = own_stream_from(stream);
+        without_gil([&] { self.deallocate(address, bytes, queue); });
+      },
+      "ptr"_a.none(), "size"_a.none(), "stream"_a = nb::none(),
+      "Takes memory back after the work that is queued on `stream`; at once without one.");
+}
+
 }  // namespace cuprum::python

@@ -263,10 +263,6 @@ Target target_from(nb::handle given, const char* what) {
                             .c_str());
 }
 
-nb::object member_of(const char* enumeration, const std::string& value) {
-  return nb::module_::import_("cuprum.typing").attr(enumeration)(value);
-}
-
 nb::object target_object(Target target) {
   if (target == Target::pch) return nb::str("pch");
   return member_of("ObjectCodeFormatType", word_of(target));

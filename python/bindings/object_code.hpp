@@ -56,9 +56,6 @@ Target target_from(nb::handle given, const char* what);
 /// The member of cuprum.typing.ObjectCodeFormatType; a str for what has none.
 nb::object target_object(Target target);
 
-/// A member of an enumeration in cuprum.typing by its value.
-nb::object member_of(const char* enumeration, const std::string& value);
-
 /// The text of a str or of bytes; TypeError with `what` for what else.
 std::string text_from(nb::handle given, const char* what);
 

@@ -114,6 +114,7 @@ void bind_virtual_memory_resource(nb::module_& module) {
       ">>> resource.modify_allocation(buffer, 4 << 20).size\n"
       "4194304\n");
   add_native_class(bound);
+  bind_deallocate_at_once<VirtualMemoryResource>(bound);
   bound
       .def(
           "__init__",
@@ -128,17 +129,6 @@ void bind_virtual_memory_resource(nb::module_& module) {
           "device_id"_a.none(), "config"_a = nb::none())
       .def("modify_allocation", &modify_allocation, "buf"_a.none(), "new_size"_a.none(), "config"_a = nb::none(),
            "Makes a buffer `new_size` bytes large, the contents stay; its address may change. Returns the buffer.")
-      .def(
-          "deallocate",
-          [](const VirtualMemoryResource& self, nb::handle pointer, nb::handle size, nb::handle stream) {
-            const std::uint64_t address = raw_value(pointer, "ptr");
-            const std::size_t bytes = size_from(size);
-            if (stream.is_none()) return without_gil([&] { self.deallocate(address, bytes); });
-            const Stream queue = own_stream_from(stream);
-            without_gil([&] { self.deallocate(address, bytes, queue); });
-          },
-          "ptr"_a.none(), "size"_a.none(), "stream"_a = nb::none(),
-          "Takes memory back after the work that is queued on `stream`; at once without one.")
       .def_prop_ro("config", &config_of, "The options that allocate() uses now.")
       .def_prop_ro(
           "device",
