@@ -99,6 +99,16 @@ std::shared_ptr<void> kept_object(nb::handle object);
 /// What kept_object() was given; None for what is kept by others.
 nb::object object_kept(const std::shared_ptr<void>& kept);
 
+/// Throws TypeError for a value of another type, or ValueError for an int that does not fit.
+[[noreturn]] void refuse_value(nb::handle value, const char* what, bool is_number_expected);
+/// A number, a bool or a str that a caller gave as `what`, or that an object of the caller says by that name.
+template <typename T>
+T value_from(nb::handle object, const char* what) {
+  T value;
+  if (!nb::try_cast<T>(object, value)) refuse_value(object, what, std::is_integral_v<T> && !std::is_same_v<T, bool>);
+  return value;
+}
+
 /// `value` as "0x7f…".
 std::string hexadecimal(std::uint64_t value);
 
@@ -111,6 +121,8 @@ nb::object raw_handle(const char* type, Handle* value) {
 }
 /// The other direction: anything with __int__.
 std::uint64_t raw_value(nb::handle object, const char* what);
+/// Throws OverflowError for an int that has no place in 64 bits without a sign, in the place of Python's own.
+[[noreturn]] void refuse_number(const char* what, nb::handle number);
 
 /// The Python object of a device, of which each thread has one.
 nb::object device_object(const Device& device);

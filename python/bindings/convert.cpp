@@ -43,6 +43,14 @@ nb::object object_kept(const std::shared_ptr<void>& kept) {
   return nb::borrow(static_cast<PyObject*>(kept.get()));
 }
 
+void refuse_value(nb::handle value, const char* what, bool is_number_expected) {
+  const std::string given = nb::cast<std::string>(nb::repr(value));
+  if (is_number_expected && PyLong_Check(value.ptr()))
+    throw nb::value_error((std::string(what) + " can't be " + given + ", which is out of range").c_str());
+  throw nb::type_error(
+      (std::string(what) + (is_number_expected ? " must be an int, not " : " can't be ") + given).c_str());
+}
+
 std::string hexadecimal(std::uint64_t value) {
   char text[32];
   std::snprintf(text, sizeof text, "%#llx", static_cast<unsigned long long>(value));
@@ -68,8 +76,16 @@ std::uint64_t raw_value(nb::handle object, const char* what) {
         (std::string(what) + " must be an int or a handle of cuda.bindings, not " + type_of(object)).c_str());
   }
   const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
-  if (PyErr_Occurred()) throw nb::python_error();
+  if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred()) refuse_number(what, number);
   return value;
+}
+
+void refuse_number(const char* what, nb::handle number) {
+  PyErr_Clear();
+  const bool is_negative = number < nb::int_(0);
+  PyErr_Format(PyExc_OverflowError, "%s can't be %s: %R", what, is_negative ? "negative" : "larger than 64 bits",
+               number.ptr());
+  throw nb::python_error();
 }
 
 nb::object options_object(const char* options_class, nb::handle given, const char* what) {

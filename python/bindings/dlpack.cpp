@@ -74,7 +74,7 @@ bool wants_version_1(nb::handle max_version) {
     throw nb::buffer_error(
         ("Expected max_version tuple[int, int], got " + nb::cast<std::string>(nb::repr(max_version))).c_str());
   }
-  return nb::cast<int>(max_version[0]) >= 1;
+  return value_from<int>(nb::object(max_version[0]), "the first number of max_version") >= 1;
 }
 
 /// The host may touch the memory as soon as it has it: it must not belong to an earlier buffer any more.

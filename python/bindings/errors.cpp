@@ -16,13 +16,21 @@ void raise_error(const char* name, const char* message, std::pair<const char*, A
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
 
+/// What the library says, with what it names in C++ as Python has it.
+std::string in_python(const std::string& message) {
+  const bool has_words_of_cpp = message.find("::") != std::string::npos || message.find("{.") != std::string::npos ||
+                                message.find(" = ") != std::string::npos;
+  if (!has_words_of_cpp) return message;
+  return nb::cast<std::string>(nb::module_::import_("cuprum._wording").attr("in_python")(message));
+}
+
 template <typename T>
 std::pair<const char*, T> named(const char* name, T value) {
   return {name, std::move(value)};
 }
 
 void raise_driver_error(const char* name, const DriverError& error) {
-  raise_error(name, error.what(), named("code", error.code()), named("name", error.name()),
+  raise_error(name, in_python(error.what()).c_str(), named("code", error.code()), named("name", error.name()),
               named("description", error.description()), named("call", error.call()), named("reason", error.reason()));
 }
 
@@ -51,18 +59,18 @@ void translate() {
     raise_error("LibraryError", error.what(), named("library", error.library()), named("call", error.call()),
                 named("code", error.code()), named("description", error.description()));
   } catch (const WrongType& error) {
-    raise_error("WrongTypeError", error.what());
+    raise_error("WrongTypeError", in_python(error.what()).c_str());
   } catch (const WrongState& error) {
-    raise_error("WrongStateError", error.what());
+    raise_error("WrongStateError", in_python(error.what()).c_str());
   } catch (const InvalidArgument& error) {
-    raise_error("InvalidArgumentError", error.what());
+    raise_error("InvalidArgumentError", in_python(error.what()).c_str());
   } catch (const SystemError& error) {
     nb::object arguments = nb::make_tuple(error.code(), error.what());
     PyErr_SetObject(PyExc_OSError, arguments.ptr());
   } catch (const NotSupported& error) {
-    raise_error("NotSupportedError", error.what(), named("code", error.code()));
+    raise_error("NotSupportedError", in_python(error.what()).c_str(), named("code", error.code()));
   } catch (const Error& error) {
-    raise_error("CUDAError", error.what());
+    raise_error("CUDAError", in_python(error.what()).c_str());
   }
 }
 

@@ -62,6 +62,9 @@ nb::object join(nb::args given) {
 
 void embed(const GraphBuilder& self, nb::handle child) {
   if (nb::isinstance<GraphBuilder>(child)) return self.embed(nb::cast<const GraphBuilder&>(child));
+  if (!nb::isinstance<graph::GraphDefinition>(child)) {
+    throw nb::type_error(("child must be a GraphBuilder or a GraphDefinition, not " + type_of(child)).c_str());
+  }
   self.embed(nb::cast<const graph::GraphDefinition&>(child));
 }
 

@@ -16,8 +16,11 @@ nb::set edges_of(const GraphDefinition& self) {
 graph::GraphPictureOptions picture_options(const std::string& title, nb::handle milliseconds, bool handles) {
   graph::GraphPictureOptions options{.title = title, .handles = handles};
   if (!milliseconds.is_none()) {
-    for (const auto [node, time] : nb::cast<nb::dict>(milliseconds))
-      options.milliseconds[node_from(node)] = nb::cast<double>(time);
+    if (!nb::isinstance<nb::dict>(milliseconds))
+      throw nb::type_error(
+          ("milliseconds must be a dict of nodes and their times, not " + type_of(milliseconds)).c_str());
+    for (const auto [node, time] : nb::borrow<nb::dict>(milliseconds))
+      options.milliseconds[node_from(node)] = value_from<double>(time, "a time in milliseconds");
   }
   return options;
 }

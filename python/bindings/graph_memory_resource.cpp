@@ -11,7 +11,7 @@ namespace {
 
 /// Marks can be set back only.
 void check_zero(nb::handle value, const char* name) {
-  if (PyLong_Check(value.ptr()) && nb::cast<long long>(value) == 0) return;
+  if (PyLong_Check(value.ptr()) && !PyObject_IsTrue(value.ptr())) return;
   PyErr_Format(PyExc_AttributeError, "Attribute '%s' may only be set to zero (got %R).", name, value.ptr());
   throw nb::python_error();
 }

@@ -162,7 +162,7 @@ HostFunction host_function_from(nb::handle function, nb::handle user_data) {
     host.user_data = owners->data.empty() ? nullptr : owners->data.data();
     host.owner = std::move(owners);
   } else {
-    host.user_data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data));
+    host.user_data = reinterpret_cast<void*>(raw_value(data, "user_data"));
     host.owner = kept_object(function);
   }
   return host;

@@ -71,13 +71,13 @@ std::function<std::size_t(int)> shared_memory_function(nb::handle given) {
   }
   return [given](int block_size) {
     nb::gil_scoped_acquire acquired;
-    return nb::cast<std::size_t>(nb::object(given(block_size)));
+    return value_from<std::size_t>(nb::object(given(block_size)), "what dynamic_shared_memory_needed returns");
   };
 }
 
 nb::object max_potential_block_size(const PythonKernelOccupancy& self, nb::handle needed, int limit) {
   if (PyLong_Check(needed.ptr())) {
-    const auto bytes = nb::cast<std::size_t>(needed);
+    const auto bytes = value_from<std::size_t>(needed, "dynamic_shared_memory_needed");
     return named(without_gil([&] { return self.kernel.occupancy().max_potential_block_size(bytes, limit); }));
   }
   if (!PyCallable_Check(needed.ptr()) && !nb::hasattr(needed, "getPtr")) {

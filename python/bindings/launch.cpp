@@ -16,6 +16,14 @@ struct Call {
   std::size_t count = 0;
 };
 
+[[noreturn]] void refuse_keyword(const std::string& keyword) {
+  const nb::object message =
+      nb::module_::import_("cuprum._arguments")
+          .attr("unknown_keyword")("launch", keyword, nb::make_tuple(names[0], names[1], names[2]));
+  PyErr_SetObject(PyExc_TypeError, message.ptr());
+  throw nb::python_error();
+}
+
 Call read_call(PyObject* const* all, std::size_t positional, PyObject* keywords) {
   Call call;
   const std::size_t in_order = std::min(positional, named_count);
@@ -26,11 +34,7 @@ Call read_call(PyObject* const* all, std::size_t positional, PyObject* keywords)
   for (std::size_t k = 0; k < keyword_count; ++k) {
     const std::string keyword = nb::cast<std::string>(nb::object(nb::handle(keywords)[k]));
     const auto found = std::find(std::begin(names), std::end(names), keyword);
-    if (found == std::end(names)) {
-      throw nb::type_error(("launch() got an unexpected keyword argument '" + keyword +
-                            "': it takes stream, config, kernel, and then the kernel's arguments by position")
-                               .c_str());
-    }
+    if (found == std::end(names)) refuse_keyword(keyword);
     PyObject*& place = call.given[found - names];
     if (place) throw nb::type_error(("launch() got multiple values for argument '" + keyword + "'").c_str());
     place = all[positional + k];

@@ -25,7 +25,7 @@ void make_device_memory(DeviceMemoryResource* self, nb::handle device_id, nb::ha
   }
   const nb::object given = options_object("DeviceMemoryResourceOptions", options, "DeviceMemoryResource options");
   const DeviceMemoryResourceOptions wanted{.ipc_enabled = flag(given, "ipc_enabled"),
-                                           .max_size = size_from(given.attr("max_size"))};
+                                           .max_size = size_from(given.attr("max_size"), "max_size")};
   if (wanted.ipc_enabled) prepare_pickling();
   const DeviceMemoryResource made = without_gil([&] { return DeviceMemoryResource(device, wanted); });
   new (self) DeviceMemoryResource(made);
@@ -39,7 +39,7 @@ void make_pinned_memory(PinnedMemoryResource* self, nb::handle options) {
   }
   const nb::object given = options_object("PinnedMemoryResourceOptions", options, "PinnedMemoryResource options");
   const PinnedMemoryResourceOptions wanted{.ipc_enabled = flag(given, "ipc_enabled"),
-                                           .max_size = size_from(given.attr("max_size")),
+                                           .max_size = size_from(given.attr("max_size"), "max_size"),
                                            .numa_id = field<std::optional<int>>(given, "numa_id")};
   if (wanted.numa_id && *wanted.numa_id < 0)
     throw nb::value_error(("numa_id must be >= 0, got " + std::to_string(*wanted.numa_id)).c_str());

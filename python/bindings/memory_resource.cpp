@@ -275,11 +275,14 @@ nb::object resource_of_buffer(nb::handle buffer) {
 
 Stream stream_or_default(nb::handle stream) { return stream.is_none() ? default_stream() : own_stream_from(stream); }
 
-std::size_t size_from(nb::handle number) {
+std::size_t size_from(nb::handle number, const char* what) {
   nb::object index = nb::steal(PyNumber_Index(number.ptr()));
-  if (!index.is_valid()) throw nb::python_error();
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error((std::string(what) + " must be an int, not " + type_of(number)).c_str());
+  }
   const std::size_t size = PyLong_AsSize_t(index.ptr());
-  if (size == static_cast<std::size_t>(-1) && PyErr_Occurred()) throw nb::python_error();
+  if (size == static_cast<std::size_t>(-1) && PyErr_Occurred()) refuse_number(what, index);
   return size;
 }
 

@@ -44,8 +44,8 @@ void add_native_class(nb::handle type);
 /// What was given as `stream` for an allocation: None is the default stream.
 Stream stream_or_default(nb::handle stream);
 
-/// A number of bytes. TypeError for what is no integer, OverflowError for what is no size.
-std::size_t size_from(nb::handle number);
+/// A number of bytes, which messages call `what`. TypeError for what is no integer, OverflowError for what is no size.
+std::size_t size_from(nb::handle number, const char* what = "size");
 
 /// Ends an object of the library that Python held, without the GIL: that can wait for the device, and so for host
 /// functions that need it.

@@ -47,7 +47,12 @@ std::vector<ExtraSource> extra_sources_from(nb::handle options) {
   std::vector<ExtraSource> sources;
   if (given.is_none()) return sources;
   for (nb::handle one : given) {
-    sources.push_back({nb::cast<std::string>(one[0]), source_from(nb::object(one[1]), SourceCodeType::nvvm)});
+    if (!PySequence_Check(one.ptr()) || PyObject_Length(one.ptr()) != 2) {
+      throw nb::type_error(
+          ("extra_sources must be pairs of a name and a source, not " + nb::cast<std::string>(nb::repr(one))).c_str());
+    }
+    sources.push_back({value_from<std::string>(nb::object(one[0]), "the name of an extra source"),
+                       source_from(nb::object(one[1]), SourceCodeType::nvvm)});
   }
   return sources;
 }

@@ -16,7 +16,7 @@ std::uint64_t protocol_stream(nb::handle object) {
   nb::object said = PyCallable_Check(method.ptr()) ? method() : method;
   if (!nb::isinstance<nb::sequence>(said) || nb::len(said) != 2)
     throw std::runtime_error("__cuda_stream__ must return a sequence with 2 elements: (version, address)");
-  const int version = nb::cast<int>(said[0]);
+  const int version = value_from<int>(nb::object(said[0]), "the version that __cuda_stream__ gives");
   if (version != 0)
     throw std::runtime_error("the __cuda_stream__ protocol is of version " + std::to_string(version) + ", known is 0");
   return raw_value(nb::object(said[1]), "the address that __cuda_stream__ gives");

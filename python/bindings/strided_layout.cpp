@@ -130,6 +130,8 @@ PythonLayout sliced(const PythonLayout& self, nb::handle given) {
 
 /// A copy that is no other than the layout itself stays that object.
 nb::object dense_like(nb::handle other, nb::handle order) {
+  if (!nb::isinstance<PythonLayout>(other))
+    throw nb::type_error(("other must be a StridedLayout, not " + type_of(other)).c_str());
   const PythonLayout& layout = nb::cast<const PythonLayout&>(other);
   const StridedLayout dense =
       in_order(order, true, [&](const auto& wanted) { return StridedLayout::dense_like(layout.layout, wanted); });

@@ -74,9 +74,10 @@ PythonView view_from_buffer(nb::handle buffer, nb::handle shape, nb::handle stri
     throw nb::type_error(("buffer must be a Buffer, not " + type_of(buffer)).c_str());
   if (itemsize.is_none() && dtype.is_none()) throw nb::value_error("Either itemsize or dtype must be specified");
   const nb::object type = dtype_from(dtype);
-  const auto size = nb::cast<std::int64_t>(type.is_none() ? nb::borrow(itemsize) : nb::object(type.attr("itemsize")));
-  if (!itemsize.is_none() && nb::cast<std::int64_t>(itemsize) != size) {
-    throw nb::value_error(("itemsize (" + std::to_string(nb::cast<std::int64_t>(itemsize)) +
+  const nb::object wanted = type.is_none() ? nb::borrow(itemsize) : nb::object(type.attr("itemsize"));
+  const auto size = value_from<std::int64_t>(wanted, "itemsize");
+  if (!itemsize.is_none() && value_from<std::int64_t>(itemsize, "itemsize") != size) {
+    throw nb::value_error(("itemsize (" + nb::cast<std::string>(nb::str(itemsize)) +
                            ") does not match dtype.itemsize (" + std::to_string(size) + ")")
                               .c_str());
   }
@@ -133,7 +134,7 @@ void copy_views(nb::handle from, nb::handle to, nb::handle stream, nb::handle bl
   if (!types[0].is_none() && !types[1].is_none() && !types[0].equal(types[1]))
     throw nb::value_error("the dtypes of both views must be equal: view() one as the other's");
   const Stream queue = own_stream_from(stream);
-  const StridedCopyOptions options{.blocking = nb::cast<std::optional<bool>>(blocking)};
+  const StridedCopyOptions options{.blocking = value_from<std::optional<bool>>(blocking, "blocking")};
   const StridedMemoryView reading = native_view(source);
   const StridedMemoryView writing = native_view(destination);
   without_gil([&] { writing.copy_from(reading, queue, options); });

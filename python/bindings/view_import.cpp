@@ -95,6 +95,13 @@ PythonLayout layout_of_tensor(const DLTensor& tensor) {
   return {StridedLayout(shape, StridedLayout::Extents(tensor.strides, tensor.strides + tensor.ndim), bits / 8)};
 }
 
+/// What was given as stream_ptr, as a number.
+nb::object stream_pointer(nb::handle stream) {
+  nb::object number = nb::steal(PyNumber_Long(stream.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  return number;
+}
+
 /// The stream in DLPack's terms, for a device of that kind: None where the host needs no order.
 nb::object consumer_stream(int kind, nb::handle stream) {
   if (kind == kDLCUDAHost || kind == kDLCUDAManaged) {
@@ -102,10 +109,10 @@ nb::object consumer_stream(int kind, nb::handle stream) {
   } else if (stream.is_none()) {
     throw nb::buffer_error("stream=None is ambiguous with view()");
   }
-  nb::object number = nb::steal(PyNumber_Long(stream.ptr()));
-  if (!number.is_valid()) throw nb::python_error();
-  const bool is_zero = nb::cast<long long>(number) == 0;
-  const bool is_unordered = nb::cast<long long>(number) == -1;
+  nb::object number = stream_pointer(stream);
+  const auto value = value_from<long long>(number, "stream_ptr");
+  const bool is_zero = value == 0;
+  const bool is_unordered = value == -1;
   const bool is_host = kind == kDLCPU || kind == kDLCUDAHost;  // NumPy has both, and takes None alone
   if (is_zero || (is_host && is_unordered)) return nb::none();
   return number;
@@ -155,7 +162,7 @@ nb::dict interface_of(nb::handle object, const char* attribute, const char* name
     throw nb::buffer_error((std::string(attribute) + " must be a dict, not " + type_of(said)).c_str());
   nb::dict interface = nb::borrow<nb::dict>(said);
   const nb::handle version = item_of(interface, "version");
-  if (version.is_none() || nb::cast<int>(version) < 3)
+  if (version.is_none() || value_from<int>(version, "the version of an array interface") < 3)
     throw nb::buffer_error((std::string("only ") + name + " v3 or above is supported").c_str());
   if (!item_of(interface, "mask").is_none()) throw nb::buffer_error("mask is not supported");
   return interface;
@@ -177,7 +184,7 @@ Stream stream_of(nb::handle number) {
 
 /// The consumer's stream waits for the producer's.
 void order_streams(nb::handle producer, nb::handle consumer) {
-  if (producer.is_none() || nb::cast<long long>(nb::steal(PyNumber_Long(consumer.ptr()))) == -1) return;
+  if (producer.is_none() || value_from<long long>(stream_pointer(consumer), "stream_ptr") == -1) return;
   const Stream first = stream_of(producer);
   const Stream then = stream_of(consumer);
   if (first == then) return;
@@ -215,10 +222,10 @@ nb::object dtype_of_view(PythonView& view) {
 
 PythonView view_from_dlpack(nb::handle object, nb::handle stream) {
   const nb::object device = object.attr("__dlpack_device__")();
-  const int kind = nb::cast<int>(nb::object(device[0]));
+  const int kind = value_from<int>(nb::object(device[0]), "what __dlpack_device__ says first");
   if (!is_one_of(kind, {kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged})) throw nb::buffer_error("device not supported");
   PythonView view;
-  view.device_id = kind == kDLCPU ? -1 : nb::cast<int>(nb::object(device[1]));
+  view.device_id = kind == kDLCPU ? -1 : value_from<int>(nb::object(device[1]), "what __dlpack_device__ says second");
   view.is_device_accessible = kind != kDLCPU;
   fill_from_capsule(view, ask_for_capsule(object, consumer_stream(kind, stream)));
   view.exporting_obj = nb::borrow(object);

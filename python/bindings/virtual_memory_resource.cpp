@@ -55,9 +55,10 @@ VirtualMemoryResourceOptions virtual_options_from(nb::handle given) {
       word_from<Granularity>(options, "granularity", "VirtualMemoryGranularityType",
                              {{"minimum", Granularity::minimum}, {"recommended", Granularity::recommended}});
   wanted.gpu_direct_rdma = flag(options, "gpu_direct_rdma");
-  if (!options.attr("addr_hint").is_none()) wanted.addr_hint = size_from(options.attr("addr_hint"));
-  if (!options.attr("addr_align").is_none()) wanted.addr_align = size_from(options.attr("addr_align"));
-  for (nb::handle peer : nb::iter(nb::object(options.attr("peers")))) wanted.peers.push_back(nb::cast<int>(peer));
+  if (!options.attr("addr_hint").is_none()) wanted.addr_hint = size_from(options.attr("addr_hint"), "addr_hint");
+  if (!options.attr("addr_align").is_none()) wanted.addr_align = size_from(options.attr("addr_align"), "addr_align");
+  for (nb::handle peer : nb::iter(nb::object(options.attr("peers"))))
+    wanted.peers.push_back(value_from<int>(peer, "one of the peers"));
   wanted.self_access = access_from(options, "self_access");
   wanted.peer_access = access_from(options, "peer_access");
   return wanted;
@@ -91,7 +92,7 @@ nb::object modify_allocation(const VirtualMemoryResource& self, nb::handle buffe
                              nb::handle config) {
   if (!nb::isinstance<Buffer>(buffer)) throw nb::type_error(("buf must be a Buffer, not " + type_of(buffer)).c_str());
   const Buffer& growing = *nb::inst_ptr<Buffer>(buffer);
-  const std::size_t bytes = size_from(new_size);
+  const std::size_t bytes = size_from(new_size, "new_size");
   if (config.is_none()) {
     without_gil([&] { self.modify_allocation(growing, bytes); });
   } else {

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from cuprum import _core
+from cuprum._arguments import names_the_nearest_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,6 +161,7 @@ class InMemoryProgramCache(_NativeCache):
     (b'code', 1)
     """
 
+    @names_the_nearest_keyword
     def __init__(self, *, max_size_bytes: int | None = None) -> None:
         self._native = _core._InMemoryProgramCache(_limit(max_size_bytes))
 
@@ -178,6 +180,7 @@ class FileStreamProgramCache(_NativeCache):
     b'code'
     """
 
+    @names_the_nearest_keyword
     def __init__(self, path: str | os.PathLike[str] | None = None, *, max_size_bytes: int | None = None) -> None:
         folder = "" if path is None else os.fsdecode(path)
         if path is not None and not folder:
@@ -190,6 +193,7 @@ class FileStreamProgramCache(_NativeCache):
         return self._native.path()  # type: ignore[no-any-return]
 
 
+@names_the_nearest_keyword
 def make_program_cache_key(
     *,
     code: str | bytes | bytearray,

@@ -6,6 +6,7 @@ import functools
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import names_the_nearest_keyword
 from ._core import StridedMemoryView, _has_dlpack, _StridedLayout
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class _StridedMemoryViewProxy:
         self.obj = obj
         self.has_dlpack = _has_dlpack(obj)
 
+    @names_the_nearest_keyword
     def view(self, stream_ptr: Any = None) -> StridedMemoryView:
         """A StridedMemoryView for work on the stream at `stream_ptr`; -1 asks for no order."""
         return StridedMemoryView.from_any_interface(self.obj, stream_ptr)
 
 
+@names_the_nearest_keyword
 def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: positional arguments at these places arrive as objects whose view() makes a StridedMemoryView.
 
@@ -62,11 +65,13 @@ def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Cal
     return decorate
 
 
+@names_the_nearest_keyword
 def view_as_cai(obj: object, stream_ptr: Any) -> StridedMemoryView:
     """StridedMemoryView.from_cuda_array_interface, as cuda.core also calls it."""
     return StridedMemoryView.from_cuda_array_interface(obj, stream_ptr)
 
 
+@names_the_nearest_keyword
 def view_as_array_interface(obj: object) -> StridedMemoryView:
     """StridedMemoryView.from_array_interface, as cuda.core also calls it."""
     return StridedMemoryView.from_array_interface(obj)

@@ -1,0 +1,182 @@
+"""What is said of calls whose arguments fit no signature: Python's words, and the nearest keyword for one that is unknown."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, NamedTuple, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    class Parameter(NamedTuple):
+        name: str  # "*args" and the like for any number of them
+        type: str
+        has_default: bool
+        is_keyword_only: bool
+
+else:
+    from collections import namedtuple
+
+    Parameter = namedtuple("Parameter", "name type has_default is_keyword_only")
+
+
+def unknown_keyword(function: str, keyword: str, known: Iterable[str]) -> str:
+    """What to say of a keyword that a function doesn't have.
+
+    >>> unknown_keyword("launch", "strem", ["stream", "config", "kernel"])
+    "launch() got an unexpected keyword argument 'strem'; did you mean 'stream'?"
+    """
+    known = list(known)
+    said = f"{function}() got an unexpected keyword argument {keyword!r}"
+    near = get_close_matches(keyword, known, n=1, cutoff=0.5)
+    if near:
+        return f"{said}; did you mean {near[0]!r}?"
+    if not known:
+        return f"{said}; it takes none"
+    return f"{said}; its arguments are: {', '.join(known)}"
+
+
+def in_words(message: str) -> str:
+    """What nanobind says of arguments that fit no signature, as Python says it of its own functions.
+
+    nanobind lists all signatures and the types that were given, for whatever reason. That stays where none can be told.
+    """
+    try:
+        return _said_of(message) or message
+    except Exception:  # of a form that is not known: it says something, at any rate
+        return message
+
+
+def names_the_nearest_keyword(function: Function) -> Function:
+    """A decorator for functions written in Python, which say so by themselves from Python 3.13 on only."""
+    import functools
+
+    code = function.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for keyword in kwargs:
+            if keyword not in known:
+                name = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(unknown_keyword(name, keyword, [each for each in known if each != "self"]))
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def _said_of(message: str) -> str | None:
+    signatures = re.findall(r"^    \d+\. (.*)$", message, re.MULTILINE)
+    types, keywords = _given(message)
+    functions = [_parameters(signature) for signature in signatures]
+    bound = bool(functions[0]) and functions[0][0].name in ("self", "cls")
+    if bound and signatures[0].startswith("("):
+        return _said_of_value(functions[0][1].type, types)
+    name = _name_of(signatures[0], types if bound else [])
+    every = [each.name for each in dict.fromkeys(sum(functions, [])) if each.name not in ("self", "cls")]
+    known = [each for each in every if not each.startswith("*")]
+    for keyword in keywords:
+        if keyword not in known and not any(each.startswith("**") for each in every):
+            return unknown_keyword(name, keyword, known)
+    if len(functions) > 1 or len(known) < len(every):
+        return None
+    parameters = functions[0][bound:]
+    return _said_of_count(name, parameters, len(types) - bound, keywords) or _said_of_types(
+        name, parameters, {**dict(zip((each.name for each in parameters), types[bound:], strict=False)), **keywords}
+    )
+
+
+def _said_of_count(name: str, parameters: list[Parameter], positional: int, keywords: Iterable[str]) -> str | None:
+    by_position = [each.name for each in parameters if not each.is_keyword_only]
+    if positional > len(by_position):
+        takes = f"{len(by_position)} argument{'s' if len(by_position) != 1 else ''} by position"
+        return f"{name}() takes at most {takes} ({', '.join(by_position) or 'none'}), but {positional} were given"
+    for twice in set(by_position[:positional]) & set(keywords):
+        return f"{name}() got multiple values for argument {twice!r}"
+    given = {*by_position[:positional], *keywords}
+    missing = [each.name for each in parameters if not each.has_default and each.name not in given]
+    if missing:
+        return f"{name}() needs {' and '.join(map(repr, missing))}, which {'is' if len(missing) == 1 else 'are'} missing"
+    return None
+
+
+def _said_of_types(name: str, parameters: list[Parameter], given: dict[str, str]) -> str | None:
+    """If the type of one argument is wrong, that one; if all are right, the ints, of which one doesn't fit."""
+    wrong = [each for each in parameters if each.name in given and _is_wrong(each.type, given[each.name])]
+    if len(wrong) == 1:
+        each = wrong[0]
+        return f"{name}(): {each.name!r} must be {_short(each.type)}, not {_short(given[each.name])}"
+    numbers = [each.name for each in parameters if each.name in given and each.type.split(" | ")[0] == "int"]
+    if wrong or not numbers:
+        return None
+    return f"{name}(): {' or '.join(map(repr, numbers))} is negative or too large, or no whole number"
+
+
+def _said_of_value(wanted: str, types: list[str]) -> str:
+    """Of what was assigned to an attribute; nanobind doesn't say which."""
+    cls, given = map(_short, types)
+    if wanted == "object" or not _is_wrong(wanted, types[1]):
+        return f"an attribute of {cls} can't be set to {'None' if given == 'None' else f'this {given}'}"
+    return f"an attribute of {cls} that is {_short(wanted)} can't be set to {'None' if given == 'None' else f'a {given}'}"
+
+
+def _is_wrong(wanted: str, given: str) -> bool:
+    """Whether an object of the given type can't be what is wanted. Classes of others may derive from it or convert."""
+    if given == "NoneType":
+        return "None" not in wanted
+    accepted = [_short(each) for each in wanted.split(" | ")]
+    if "object" in accepted or _short(given) in accepted or "[" in wanted:
+        return False
+    return "." not in given and (given, wanted) != ("bool", "int")
+
+
+def _short(type_name: str) -> str:
+    return "None" if type_name == "NoneType" else " | ".join(each.rpartition(".")[2] for each in type_name.split(" | "))
+
+
+def _given(message: str) -> tuple[list[str], dict[str, str]]:
+    """The types of the arguments by position, and by keyword."""
+    given = message.split("\nInvoked with types: ", 1)[1]
+    by_position, _, by_keyword = given.partition("kwargs = { ")
+    types = [each for each in by_position.split(", ") if each]
+    return types, dict(re.findall(r"(\w+): ([^,}\s]+)", by_keyword))
+
+
+def _parameters(signature: str) -> list[Parameter]:
+    """Of "name(self, a: int, b: tuple[int, int] = (1, 2), *, c: object | None = None) -> None"."""
+    parts, depth, part = [], 0, ""
+    for letter in signature[signature.index("(") + 1 :]:
+        if depth == 0 and letter in ",)":
+            parts.append(part.strip())
+            part = ""
+            if letter == ")":
+                break
+            continue
+        depth += (letter in "([{") - (letter in ")]}")
+        part += letter
+    parameters, keyword_only = [], False
+    for each in filter(None, parts):
+        keyword_only = keyword_only or each.startswith("*")
+        if each not in ("*", "/"):
+            declared, _, default = each.partition(" = ")
+            name, _, declared_type = declared.partition(": ")
+            parameters.append(Parameter(name, declared_type or "object", bool(default), keyword_only))
+    return parameters
+
+
+def _name_of(signature: str, types: list[str]) -> str:
+    name = signature[: signature.index("(")]
+    if name == "__new__":
+        from . import _core
+
+        makers = [each for each in vars(_core).values() if isinstance(each, type) and "__new__" in vars(each)]
+        return next((each.__name__ for each in makers if signature in (each.__new__.__doc__ or "")), name)
+    if not types:
+        return name
+    cls = types[0].rpartition(".")[2]
+    return cls if name == "__init__" else f"{cls}.{name}"

@@ -1,0 +1,158 @@
+"""What is said of arguments that can't be: the nearest keyword, the argument's name, and all in Python's words."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import cuprum
+from cuprum import Buffer, CUDAError, Device, LaunchConfig, ObjectCode, Stream, _core, launch, utils
+from cuprum._wording import in_python
+from cuprum.graph import GraphDefinition
+from cuprum.utils import StridedMemoryView
+
+PTX = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n"
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
+def parameters_of(function):
+    """The names of what a function of the extension takes, of its first signature."""
+    signature = function.__nb_signature__[0][0]
+    arguments = ast.parse(re.sub(r"\\\d+", "None", signature) + ": ...").body[0].args
+    return [each.arg for each in arguments.args + arguments.kwonlyargs], arguments.vararg, arguments.kwarg
+
+
+def functions_with_keywords():
+    found = {name: each for name, each in vars(_core).items() if hasattr(each, "__nb_signature__")}
+    for cls in [each for each in vars(_core).values() if isinstance(each, type)]:
+        for name, each in vars(cls).items():
+            if hasattr(each, "__nb_signature__") and (not name.startswith("__") or name == "__init__"):
+                found[f"{cls.__name__}.{name}"] = each
+    for name, function in found.items():
+        parameters, _, takes_all = parameters_of(function)
+        names = [each for each in parameters if each not in ("self", "cls", "arg") and len(each) > 3]
+        if names and not takes_all:
+            yield pytest.param(function, names[-1], id=name)
+
+
+@pytest.mark.parametrize(("function", "keyword"), functions_with_keywords())
+def test_an_unknown_keyword_is_answered_with_the_nearest(function, keyword):
+    """Of every function, method and constructor of the extension."""
+    wrong = keyword[0] + keyword[2] + keyword[1] + keyword[3:] + "_"
+    with pytest.raises(TypeError, match=rf"\(\) got an unexpected keyword argument '{wrong}'; did you mean '{keyword}'\?$"):
+        function(object(), **{wrong: 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: launch(strem=1), "launch() got an unexpected keyword argument 'strem'; did you mean 'stream'?"),
+        (lambda: Device(device=1), "Device() got an unexpected keyword argument 'device'; did you mean 'device_id'?"),
+        (lambda: LaunchConfig(1, blok=1), "LaunchConfig() got an unexpected keyword argument 'blok'; did you mean 'block'?"),
+        (lambda: Device().sync(now=1), "Device.sync() got an unexpected keyword argument 'now'; it takes none"),
+        (
+            lambda: utils.InMemoryProgramCache(max_size=1),
+            "InMemoryProgramCache() got an unexpected keyword argument 'max_size'; did you mean 'max_size_bytes'?",
+        ),
+        (
+            lambda: utils.view_as_cai(1, strem_ptr=1),
+            "view_as_cai() got an unexpected keyword argument 'strem_ptr'; did you mean 'stream_ptr'?",
+        ),
+        (
+            lambda: Device().allocate(1, colour="red"),
+            "Device.allocate() got an unexpected keyword argument 'colour'; its arguments are: size, stream",
+        ),
+        (lambda: Device().allocate(), "Device.allocate() needs 'size', which is missing"),
+        (lambda: Device().allocate(1, size=1), "Device.allocate() got multiple values for argument 'size'"),
+        (lambda: Device().sync(1), "Device.sync() takes at most 0 arguments by position (none), but 1 were given"),
+        (lambda: LaunchConfig(1, block=1, is_cooperative=3), "LaunchConfig(): 'is_cooperative' must be bool, not int"),
+        (lambda: GraphDefinition().embed(3), "GraphDefinition.embed(): 'child' must be GraphDefinition, not int"),
+        (lambda: setattr(LaunchConfig(1, block=1), "is_cooperative", "x"), "an attribute of LaunchConfig that is bool can't be set to a str"),
+    ],
+)
+def test_calls_that_fit_no_signature_are_explained(device, call, said):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "said"),
+    [
+        (lambda d, s: d.allocate(-1, stream=s), OverflowError, "size can't be negative: -1"),
+        (lambda d, s: d.allocate(1 << 64, stream=s), OverflowError, "size can't be larger than 64 bits: 18446744073709551616"),
+        (lambda d, s: d.allocate("4", stream=s), TypeError, "size must be an int, not <class 'str'>"),
+        (lambda d, s: Buffer.from_handle(-1, 4), OverflowError, "ptr can't be negative: -1"),
+        (lambda d, s: Buffer.from_handle(1, -4), OverflowError, "size can't be negative: -4"),
+        (lambda d, s: Stream.from_handle(-1), OverflowError, "handle can't be negative: -1"),
+        (lambda d, s: GraphDefinition().allocate(-1), TypeError, "'size' is negative or too large"),
+        (lambda d, s: cuprum.DeviceMemoryResource(d, {"max_size": -1}), OverflowError, "max_size can't be negative: -1"),
+        (lambda d, s: StridedMemoryView.from_buffer(d.allocate(8, stream=s), (2,), itemsize="a"), TypeError, "itemsize must be an int, not 'a'"),
+        (lambda d, s: d.create_graph_builder().begin_building().embed(3), TypeError, "child must be a GraphBuilder or a GraphDefinition, not <class 'int'>"),
+        (lambda d, s: utils.StridedLayout.dense_like(3, "K"), TypeError, "other must be a StridedLayout, not <class 'int'>"),
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_are_named(device, stream, call, kind, said):
+    with pytest.raises(kind) as caught:
+        call(device, stream)
+    assert said in str(caught.value)
+
+
+def test_what_other_objects_say_wrongly_is_named(device):
+    class Producer:
+        def __init__(self, version=(0, 1)):
+            self.said = version
+
+        def __cuda_stream__(self):
+            return self.said
+
+        def __dlpack_device__(self):
+            return ("cuda", 0)
+
+        def __dlpack__(self, **_):
+            raise AssertionError("asked for before the device was understood")
+
+        __cuda_array_interface__ = {"version": "three"}
+
+    with pytest.raises(TypeError, match="the version that __cuda_stream__ gives must be an int, not 'x'"):
+        device.create_stream(Producer(("x", 1)))
+    with pytest.raises(TypeError, match="what __dlpack_device__ says first must be an int, not 'cuda'"):
+        StridedMemoryView.from_dlpack(Producer(), -1)
+    with pytest.raises(TypeError, match="the version of an array interface must be an int, not 'three'"):
+        StridedMemoryView.from_cuda_array_interface(Producer(), -1)
+
+
+def test_a_stream_of_a_view_that_is_no_number_is_refused(device, stream):
+    class Array:
+        __cuda_array_interface__ = {
+            "version": 3, "shape": (1,), "typestr": "<f4", "data": (0, False), "stream": int(stream.handle),
+        }  # fmt: skip
+
+    with pytest.raises(ValueError, match="invalid literal"):
+        StridedMemoryView.from_cuda_array_interface(Array(), "first")
+
+
+def test_messages_of_the_library_speak_python(device, stream):
+    with pytest.raises(RuntimeError) as caught:
+        stream.record() - stream.record()
+    assert "{'timing_enabled': True}" in str(caught.value)
+    with pytest.raises(CUDAError) as caught:
+        ObjectCode.from_ptx(PTX).get_kernel("f<float>")
+    assert 'compile(target_type, name_expressions=["f<float>"])' in str(caught.value)
+
+
+def messages_in_words_of_cpp():
+    for file in sorted(SOURCES.rglob("*.cpp")):
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', file.read_text(encoding="utf-8")):
+            if re.search(r"\{\.\w|\b[A-Z]\w+::\w| = (true|false)\b", text):
+                yield text.replace('\\"', '"')
+
+
+def test_every_message_of_the_library_can_be_said_in_python():
+    messages = set(messages_in_words_of_cpp())
+    assert len(messages) > 10
+    incomplete = ("{.name_expressions", "{.ipc_enabled = ")  # go on in the next line
+    for message in messages:
+        if not message.endswith(tuple(incomplete)) and "{.name_expressions" not in message:
+            assert not re.search(r"\{\.|[A-Z]\w+::| = (true|false)", in_python(message)), message
