@@ -114,6 +114,8 @@ CUresult Driver::state() { return current_state.load(std::memory_order_acquire);
 
 Driver& Driver::get() { return *instance.load(std::memory_order_acquire); }
 
+bool Driver::is_strict() { return settings().config.strict; }
+
 const Trace& Driver::trace() { return settings().config.trace; }
 
 PrimaryContext& Driver::primary_context(int ordinal) {

@@ -30,6 +30,8 @@ class Driver {
   static Driver& get();
   // Also before cuInit.
   static const Trace& trace();
+  // Whether what is undefined ends the program. Also before cuInit.
+  static bool is_strict();
   // The CUDA release that this is a driver of. Also before cuInit.
   static int cuda_version();
 

@@ -178,6 +178,56 @@ TEST_F(Settings, ProcessExitsWhileAKernelRuns) {
   EXPECT_EQ(run_in_child("WithSettings.DISABLED_ExitWhileAKernelRuns"), 0);
 }
 
+// What each of these does is harmless on softgpu, unless it is told to be strict.
+class WithStrictness : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_SUCCESS(CU(cuInit)(0));
+    ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context_, 0));
+    ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context_));
+    ASSERT_SUCCESS(CU(cuStreamCreate)(&stream_, CU_STREAM_NON_BLOCKING));
+  }
+  CUgraph begin_capture() const {
+    CUgraph graph = nullptr;
+    CUstreamCaptureStatus status{};
+    EXPECT_SUCCESS(CU(cuStreamBeginCapture)(stream_, CU_STREAM_CAPTURE_MODE_RELAXED));
+    EXPECT_SUCCESS(CU(cuStreamGetCaptureInfo)(stream_, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+    return graph;
+  }
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+};
+
+TEST_F(WithStrictness, DISABLED_AStaleGraph) {
+  CUgraph graph = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphCreate)(&graph, 0));
+  ASSERT_SUCCESS(CU(cuGraphDestroy)(graph));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphDestroy)(graph));
+}
+TEST_F(WithStrictness, DISABLED_AStaleStream) {
+  ASSERT_SUCCESS(CU(cuStreamDestroy)(stream_));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_HANDLE, CU(cuStreamQuery)(stream_));
+}
+TEST_F(WithStrictness, DISABLED_ANodeOfACapture) {
+  CUgraphNode node = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddEmptyNode)(&node, begin_capture(), nullptr, 0));
+  EXPECT_SUCCESS(CU(cuGraphDestroyNode)(node));
+}
+TEST_F(WithStrictness, DISABLED_TheGraphOfACapture) { EXPECT_SUCCESS(CU(cuGraphDestroy)(begin_capture())); }
+TEST_F(WithStrictness, DISABLED_AStreamThatIsCaptured) {
+  begin_capture();
+  EXPECT_SUCCESS(CU(cuStreamDestroy)(stream_));
+}
+
+TEST_F(Settings, StrictEndsWhatAGpusDriverMayCrashBy) {
+  for (const char* test :
+       {"AStaleGraph", "AStaleStream", "ANodeOfACapture", "TheGraphOfACapture", "AStreamThatIsCaptured"}) {
+    const std::string name = std::string("WithStrictness.DISABLED_") + test;
+    EXPECT_EQ(run_in_child(name, {"SOFTGPU_STRICT=0"}), 0) << test;
+    EXPECT_NE(run_in_child(name, {"SOFTGPU_STRICT=1"}), 0) << test;
+  }
+}
+
 TEST(WithSettings, DISABLED_TracedCalls) {
   std::fflush(stderr);
   ASSERT_SUCCESS(CU(cuInit)(0));

@@ -1,6 +1,7 @@
 #include "softgpu/api/base/call.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,13 @@ CUresult explained(const char* function, CUresult code, std::string_view reason)
 
 }  // namespace
 
+void say_undefined(const char* name, const char* what) {
+  if (!Driver::is_strict()) return;
+  std::fprintf(stderr, "softgpu: %s: %s. A GPU's driver may crash; SOFTGPU_STRICT=1 ends the program here\n", name,
+               what);
+  std::abort();
+}
+
 CUresult refusal() {
   if (const CUresult state = Driver::state(); state != CUDA_SUCCESS) return state;
   return runtime::HostFunctions::on_thread() ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
@@ -40,6 +48,9 @@ CUresult refusal() {
 CUresult code_of_exception(const char* name) {
   try {
     throw;
+  } catch (const runtime::Misuse& misuse) {
+    say_undefined(name, misuse.what());
+    return explained(name, misuse.code(), misuse.what());
   } catch (const Failure& failure) {
     return explained(name, failure.code(), failure.what());
   } catch (const std::bad_alloc& error) {

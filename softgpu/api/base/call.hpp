@@ -24,9 +24,12 @@ using runtime::Context;
 using runtime::Driver;
 using runtime::Failure;
 using runtime::require;
+using runtime::require_handle;
 
 // The code for the exception that is being handled.
 CUresult code_of_exception(const char* name);
+// For what softgpu can do, but CUDA's documentation excludes: ends the program with SOFTGPU_STRICT=1.
+void say_undefined(const char* name, const char* what);
 // Not initialised, forked, or called from a host function: what keeps any call from being served.
 CUresult refusal();
 
@@ -93,7 +96,7 @@ inline void require_no_flags(unsigned long long flags) {
 template <typename Table, typename Handle>
 auto find(const Table& table, Handle handle, const char* message = "not a valid handle") {
   auto object = table.find(handle);
-  require(object != nullptr, CUDA_ERROR_INVALID_HANDLE, message);
+  require_handle(object != nullptr, CUDA_ERROR_INVALID_HANDLE, message);
   return object;
 }
 

@@ -77,7 +77,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 CUresult cuLibraryUnload(CUlibrary library) {
   return call(__func__, [&] {
     const auto removed = Driver::get().code().libraries.remove(library);
-    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
+    require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
     removed->unload();
   });
 }

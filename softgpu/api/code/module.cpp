@@ -70,7 +70,7 @@ CUresult cuModuleUnload(CUmodule module) {
   return call(__func__, [&] {
     runtime::require_unsafe_calls_allowed();
     const auto removed = Driver::get().code().modules.remove(module);
-    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
+    require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a module, or one that was unloaded");
     removed->drop_handles();
     require_healthy(removed->context());
   });

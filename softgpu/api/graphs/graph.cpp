@@ -72,13 +72,13 @@ void disconnect(Graph& graph, GraphNode& from, GraphNode& to, const CUgraphEdgeD
 
 std::shared_ptr<Graph> find_graph(CUgraph handle) {
   auto graph = Driver::get().graphs().graphs.find(handle);
-  require(graph != nullptr, CUDA_ERROR_INVALID_VALUE, "not a graph, or one that was destroyed");
+  require_handle(graph != nullptr, CUDA_ERROR_INVALID_VALUE, "not a graph, or one that was destroyed");
   return graph;
 }
 
 std::shared_ptr<GraphNode> find_node(CUgraphNode handle) {
   auto node = Driver::get().graphs().nodes.find(handle);
-  require(node != nullptr, CUDA_ERROR_INVALID_VALUE, "not a node of a graph, or one that was destroyed");
+  require_handle(node != nullptr, CUDA_ERROR_INVALID_VALUE, "not a node of a graph, or one that was destroyed");
   return node;
 }
 
@@ -108,6 +108,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return call(__func__, [&] {
     const auto found = find_graph(graph);
     require(!found->is_child(), CUDA_ERROR_INVALID_VALUE, "a child graph goes with its parent");
+    if (found->is_captured_into()) say_undefined("cuGraphDestroy", "a graph that is being captured into");
     found->drop_handles();
   });
 }
@@ -192,6 +193,8 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
 CUresult cuGraphDestroyNode(CUgraphNode node) {
   return call(__func__, [&] {
     const auto found = find_node(node);
+    if (found->graph().is_captured_into())
+      say_undefined("cuGraphDestroyNode", "a node of a graph that is being captured into");
     found->graph().remove(*found);
   });
 }

@@ -83,7 +83,7 @@ void set(CUgraphExec exec, CUgraphNode node, CUgraphNodeType type, Member NodePa
 
 std::shared_ptr<GraphExec> find_exec(CUgraphExec handle) {
   auto exec = Driver::get().graphs().execs.find(handle);
-  require(exec != nullptr, CUDA_ERROR_INVALID_VALUE, "not an executable graph, or one that was destroyed");
+  require_handle(exec != nullptr, CUDA_ERROR_INVALID_VALUE, "not an executable graph, or one that was destroyed");
   return exec;
 }
 
@@ -143,8 +143,8 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream 
 // What is under way goes on.
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return call(__func__, [&] {
-    require(Driver::get().graphs().execs.remove(exec) != nullptr, CUDA_ERROR_INVALID_VALUE,
-            "not an executable graph, or one that was destroyed");
+    require_handle(Driver::get().graphs().execs.remove(exec) != nullptr, CUDA_ERROR_INVALID_VALUE,
+                   "not an executable graph, or one that was destroyed");
   });
 }
 

@@ -16,7 +16,7 @@ runtime::GraphMemory& graph_memory(CUdevice device) {
 
 std::shared_ptr<UserObject> find_user_object(CUuserObject handle) {
   auto object = Driver::get().graphs().user_objects.find(handle);
-  require(object != nullptr, CUDA_ERROR_INVALID_VALUE, "not a user object, or one that is gone");
+  require_handle(object != nullptr, CUDA_ERROR_INVALID_VALUE, "not a user object, or one that is gone");
   return object;
 }
 

@@ -60,7 +60,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
 CUresult cuEventDestroy_v2(CUevent event) {
   return call(__func__, [&] {
     const auto removed = Driver::get().work().events.remove(event);
-    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
+    require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not an event, or one that was destroyed");
     require_healthy(removed->context());
   });
 }

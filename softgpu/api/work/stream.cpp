@@ -62,7 +62,9 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     require(stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD,
             CUDA_ERROR_INVALID_HANDLE, "a default stream can't be destroyed");
     const auto removed = Driver::get().work().streams.remove(stream);
-    require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
+    if (runtime::Capture::began_in(*removed))
+      say_undefined("cuStreamDestroy", "a stream in which a capture began that has not ended");
     require_healthy(removed->context());
   });
 }

@@ -38,6 +38,7 @@ struct Config {
   std::string cache_dir;     // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
   std::optional<std::size_t> cache_size;  // SOFTGPU_CACHE_SIZE: most bytes that folder may hold; 0 switches it off
   Trace trace;                            // SOFTGPU_TRACE
+  bool strict = false;                    // SOFTGPU_STRICT: 1 to end programs that do what a GPU's driver may crash by
   // SOFTGPU_WIDTH: threads that run in step where a kernel allows it, 1, 8, 16 or 32, or auto. SOFTGPU_DUMP: passes of
   // the compiler behind which the code is written to stderr. SOFTGPU_TIME_PASSES: 1 to write there what each pass took.
   jit::CompilerSettings compiler;

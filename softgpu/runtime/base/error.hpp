@@ -21,6 +21,17 @@ class Failure : public std::exception {
   std::string message_;
 };
 
+// What NVIDIA's driver does not look at and may crash by, handles that are none above all. With SOFTGPU_STRICT=1 the
+// program ends there, so that it is found without a GPU.
+class Misuse : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+inline void require_handle(bool condition, CUresult code, const char* message) {
+  if (!condition) throw Misuse(code, message);
+}
+
 inline void require(bool condition, CUresult code, const char* message = "") {
   if (!condition) throw Failure(code, message);
 }

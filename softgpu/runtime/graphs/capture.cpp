@@ -67,6 +67,7 @@ void Capture::begin(GraphServices& services, Stream& stream, std::shared_ptr<Gra
   if (owns_graph) graph = Graph::create(services);
   const std::shared_ptr<Capture> capture(new Capture(stream, std::move(graph), mode, owns_graph));
   capture->members_[&stream].frontier = std::move(after);
+  capture->graph_->count_capture(1);
   capture->announce();
   stream.set_capture(capture);
 }
@@ -91,6 +92,7 @@ void Capture::finish() {
     ended_ = true;
     members.swap(members_);
   }
+  graph_->count_capture(-1);
   for (const auto& [stream, member] : members) stream->set_capture(nullptr);
   withdraw();
 }
@@ -159,6 +161,11 @@ void Capture::change_frontier(Stream& stream, Frontier frontier, Change change) 
   Frontier& current = member(stream).frontier;
   if (change == Change::set) current.clear();
   add_missing(current, frontier);
+}
+
+bool Capture::began_in(const Stream& stream) {
+  const auto capture = of(stream);
+  return capture != nullptr && capture->origin_ == &stream;
 }
 
 void Capture::forget(Stream& stream) {

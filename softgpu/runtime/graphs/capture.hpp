@@ -27,6 +27,9 @@ class Capture final : public StreamCapture {
   // That of a stream; null when it is not captured.
   static std::shared_ptr<Capture> of(const Stream& stream);
 
+  // Whether there is one that began in this stream, and has not ended.
+  static bool began_in(const Stream& stream);
+
   // `graph`: null for a new one. Throws CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED for a legacy stream and
   // CUDA_ERROR_ILLEGAL_STATE for one that is captured.
   static void begin(GraphServices& services, Stream& stream, std::shared_ptr<Graph> graph, Frontier after,

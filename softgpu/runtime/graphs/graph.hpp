@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -108,6 +109,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   // It belongs to a node, and goes with that.
   bool is_child() const { return is_child_; }
   void make_child() { is_child_ = true; }
+  // Captures into it, which have begun and not ended.
+  bool is_captured_into() const { return captures_.load(std::memory_order_relaxed) != 0; }
+  void count_capture(int change) { captures_.fetch_add(change, std::memory_order_relaxed); }
 
  private:
   friend class GraphNode;
@@ -126,6 +130,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   GraphServices& services_;
   CUgraph handle_ = nullptr;
   bool is_child_ = false;
+  std::atomic<int> captures_{0};
   std::shared_ptr<Family> family_ = std::make_shared<Family>();
   std::shared_ptr<Context> body_context_;          // null: not in the body of a conditional node
   std::vector<std::shared_ptr<GraphNode>> nodes_;  // in the order in which they were added

@@ -45,7 +45,11 @@ void keep_in_graph(const graph::GraphBuilder& builder, Owners owners) {
   const detail::GraphBuilderResource& resource = detail::GraphAccess::builder(builder);
   if (!resource.graph)
     throw WrongState(support::text("keeping something for ", builder, ": begin_building() comes first"));
-  PendingAttachment attachment(resource.graph->handle, std::move(owners));
+  // A graph that is captured into may go at any time, when the capture breaks.
+  const bool is_captured = resource.state == detail::GraphBuilderResource::State::capturing;
+  const CUgraph graph = is_captured ? capture_point(resource.stream).graph : resource.graph->handle;
+  if (!graph) return;
+  PendingAttachment attachment(graph, std::move(owners));
   attachment.commit();
 }
 
@@ -161,6 +165,8 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
   const Event here = builder.stream.record();
   for (std::size_t i = 1; i < count; ++i) {
     GraphBuilderResource& forked = GraphAccess::builder(builders[i]);
+    forked.capture = builder.capture;
+    builder.capture->streams.push_back(cuprum::detail::Access::keep(forked.stream));
     forked.stream.wait(here);
     forked.failures_before_begin = builder.failures_before_begin;
   }
@@ -223,8 +229,9 @@ void GraphBuilder::embed(const GraphDefinition& child) const {
   GraphBuilderResource& builder = GraphAccess::builder(*this);
   const GraphResource& original = GraphAccess::graph(child);
   NodeRequest request = core::child_request(original.handle);
-  const std::shared_ptr<NodeRecord> node = core::add_captured_node(builder, "embedding a graph", request);
-  core::copy_records(core::child_of(*builder.graph, node->handle), original);
+  core::add_captured_node(builder, "embedding a graph", request, [&](const NodeRecord& node) {
+    core::copy_records(core::child_of(*builder.graph, node.handle), original);
+  });
 }
 
 void GraphBuilder::callback(std::function<void()> function) const {

@@ -32,7 +32,17 @@ CUstreamCaptureMode native_mode(CaptureMode mode) {
 
 void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   builder.state = next;
+  builder.capture->streams.clear();
+  builder.capture->unwanted.clear();
   captures_under_way.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void remove_unwanted(GraphBuilderResource& builder) noexcept {
+  for (const CUgraphNode node : builder.capture->unwanted) {
+    driver::release<&Api::cuGraphDestroyNode>(node);
+    detach(builder.graph->handle, builder.graph->records.at(node)->attachment);
+    builder.graph->forget(node);
+  }
 }
 
 // The driver destroys the graph of a capture that ends in an error.
@@ -45,16 +55,35 @@ void forget_captured(GraphBuilderResource& builder) noexcept {
   destroy_deferred();
 }
 
+// The stream that the capture began on, which is there also when the builder's handle of it was closed.
+CUstream origin(const GraphBuilderResource& builder) { return builder.capture->streams.front()->handle; }
+
+bool is_captured(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const driver::Released asked = driver::try_release<&Api::cuStreamIsCapturing>(stream, &status);
+  return !asked || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 // A capture whose result nobody wants.
 void abandon_capture(GraphBuilderResource& builder) noexcept {
   CUgraph graph = nullptr;
-  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(builder.stream.handle(), &graph);
-  if (ended && builder.kind == Kind::primary && graph) driver::release<&Api::cuGraphDestroy>(graph);
+  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(origin(builder), &graph);
+  if (ended && builder.kind == Kind::primary) {
+    // Destroyed with the last handle: a body of it may still be captured into.
+    builder.graph->handle = graph;
+    builder.graph->ownership = GraphResource::Ownership::ours;
+    builder.graph.reset();
+  }
   if (!ended && !driver::is_capture_error(ended.code)) ended.log();
+  if (!ended && is_captured(origin(builder)))
+    for (const auto& stream : builder.capture->streams) leave_to_driver(stream->handle);
   forget_captured(builder);
 }
 
 std::string what_broke_it(const GraphBuilderResource& builder, CUresult code) {
+  if (code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+    return "; the thread that began it must end it, unless its mode is relaxed: it has ended now, and its graph is "
+           "lost";
   if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
     return "; a stream takes part in it that was not joined: join() what split() made, or make the stream wait for it";
   const driver::CaptureFailure last = driver::last_capture_failure();
@@ -73,7 +102,7 @@ CapturePoint capture_point(const Stream& stream) {
   const auto queue = detail::Access::keep(stream);
   driver::call<&Api::cuStreamGetCaptureInfo>(Doing{[&] { return text("asking what ", stream, " captures"); }},
                                              queue->handle, &point.status, &id, &point.graph, &nodes, &edges, &count);
-  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return point;
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {.status = point.status};
   point.after.assign(nodes, nodes + count);
   if (edges) point.edges.assign(edges, edges + count);
   return point;
@@ -82,15 +111,21 @@ CapturePoint capture_point(const Stream& stream) {
 void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   const driver::CaptureFailure before = driver::last_capture_failure();
   const Doing doing{[&] { return text("beginning to capture ", builder.stream); }};
+  auto capture = std::make_shared<detail::CaptureInProgress>();
+  capture->streams.push_back(detail::Access::keep(builder.stream));
+  const CUstream stream = capture->streams.front()->handle;
   if (builder.kind == Kind::body) {
+    if (!builder.graph->handle)
+      throw WrongState(text("beginning to capture ", builder.stream, ": the graph that this is a body of is gone"));
     driver::call<&Api::cuStreamBeginCaptureToGraph>(
-        doing, builder.stream.handle(), builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
+        doing, stream, builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
         static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{0}, native_mode(mode));
   } else {
     builder.graph = std::make_shared<GraphResource>(nullptr, GraphResource::Ownership::foreign);
-    driver::call<&Api::cuStreamBeginCapture>(doing, builder.stream.handle(), native_mode(mode));
+    driver::call<&Api::cuStreamBeginCapture>(doing, stream, native_mode(mode));
   }
   builder.failures_before_begin = before.count;
+  builder.capture = std::move(capture);
   builder.state = State::capturing;
   captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
@@ -104,13 +139,14 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
 
 void end_capture(GraphBuilderResource& builder) {
   CUgraph graph = nullptr;
-  const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(builder.stream.handle(), &graph);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || !driver::is_capture_error(result)) {
-    if (result == CUDA_SUCCESS) {
-      leave_capture(builder, State::ended);
-      if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
-      return;
-    }
+  const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(origin(builder), &graph);
+  if (result == CUDA_SUCCESS) {
+    remove_unwanted(builder);
+    leave_capture(builder, State::ended);
+    if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
+    return;
+  }
+  if (!driver::is_capture_error(result)) {
     driver::detail::raise(result, driver::detail::index_of_cuStreamEndCapture,
                           text("ending the capture of ", builder.stream));
   }
@@ -120,20 +156,21 @@ void end_capture(GraphBuilderResource& builder) {
                         text("ending the capture of ", builder.stream, reason));
 }
 
-std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, const char* doing, NodeRequest& request) {
+std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, const char* doing, NodeRequest& request,
+                                              const std::function<void(const NodeRecord&)>& complete) {
   const CapturePoint point = capture_point(builder.stream);
-  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || builder.state != State::capturing)
     throw WrongState(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
+  builder.capture->unwanted.reserve(builder.capture->unwanted.size() + 1);
   std::shared_ptr<NodeRecord> node = add_node(*builder.graph, point.after, request, point.edges);
   try {
+    if (complete) complete(*node);
     driver::call<&Api::cuStreamUpdateCaptureDependencies>(Doing{[&] { return text(doing, " on ", builder.stream); }},
                                                           builder.stream.handle(), &node->handle,
                                                           static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{1},
                                                           static_cast<unsigned>(CU_STREAM_SET_CAPTURE_DEPENDENCIES));
   } catch (...) {
-    driver::release<&Api::cuGraphDestroyNode>(node->handle);
-    detach(builder.graph->handle, node->attachment);
-    builder.graph->forget(node->handle);
+    builder.capture->unwanted.push_back(node->handle);
     throw;
   }
   return node;

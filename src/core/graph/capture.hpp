@@ -1,6 +1,7 @@
 // What the driver knows of a capture.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,7 +27,9 @@ void begin_capture(detail::GraphBuilderResource& builder, graph::CaptureMode mod
 void end_capture(detail::GraphBuilderResource& builder);
 
 /// Adds a node where the stream is, and moves the stream behind it. Throws InvalidArgument when nothing is captured.
-std::shared_ptr<detail::NodeRecord> add_captured_node(detail::GraphBuilderResource& builder, const char* doing,
-                                                      NodeRequest& request);
+/// `complete`, if there is one, is done in between: the graph will not have the node when it throws.
+std::shared_ptr<detail::NodeRecord> add_captured_node(
+    detail::GraphBuilderResource& builder, const char* doing, NodeRequest& request,
+    const std::function<void(const detail::NodeRecord&)>& complete = {});
 
 }  // namespace cuprum::core

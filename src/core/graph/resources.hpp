@@ -114,6 +114,12 @@ struct GraphExecSlot {
   }
 };
 
+/// What has to wait until a capture has ended, because drivers need not survive it before.
+struct CaptureInProgress {
+  std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
+  std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
+};
+
 /// A graph in the making by capture.
 struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   enum class Kind {
@@ -133,8 +139,9 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   Stream stream;
   const Kind kind;
   State state;
-  std::shared_ptr<GraphResource> graph;          ///< that is captured into; the driver's own until the capture ends
-  unsigned long long failures_before_begin = 0;  ///< see driver/capture_failures.hpp
+  std::shared_ptr<CaptureInProgress> capture = {};  ///< shared with the builders from split()
+  std::shared_ptr<GraphResource> graph;             ///< that is captured into; the driver's own until the capture ends
+  unsigned long long failures_before_begin = 0;     ///< see driver/capture_failures.hpp
 };
 
 /// What all copies of a GraphBuilder share: nothing when it was closed.

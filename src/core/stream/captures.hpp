@@ -19,6 +19,12 @@ inline bool is_something_captured() { return captures_under_way.load(std::memory
 /// The graph that the stream's work becomes part of; null when it runs.
 CUgraph captured_graph(const Queue& stream);
 
+/// Notes that a stream is still captured and that nobody can end that. It is not destroyed then: drivers need not
+/// survive it.
+void leave_to_driver(CUstream stream) noexcept;
+/// Whether that was noted, for whoever is about to destroy the stream. Forgets it.
+bool is_left_to_driver(CUstream stream) noexcept;
+
 /// Makes the graph that a stream is captured into keep what `owners()` returns. Comes before the work is queued.
 template <typename OwnersOf>
 void keep_if_captured(const Queue& stream, OwnersOf&& owners) {

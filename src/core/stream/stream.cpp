@@ -4,6 +4,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/base/release_in.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/host_calls.hpp"
 #include "core/stream/queue_call.hpp"
@@ -96,7 +97,8 @@ StreamResource::StreamResource(const core::ContextChoice& the_context, CUstream 
 
 StreamResource::~StreamResource() {
   // Destroying needs no current context: a stream knows its own.
-  if (ownership == Ownership::ours) core::release_in<&Api::cuStreamDestroy>(context_.resolve(), handle);
+  if (ownership == Ownership::ours && !core::is_left_to_driver(handle))
+    core::release_in<&Api::cuStreamDestroy>(context_.resolve(), handle);
 }
 
 Stream Stream::from_handle(CUstream_st* handle, std::shared_ptr<const void> owner) {

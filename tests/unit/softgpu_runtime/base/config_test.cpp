@@ -41,6 +41,7 @@ TEST(Config, ReadsAllSettings) {
                               {"SOFTGPU_CACHE_SIZE", "0"},
                               {"SOFTGPU_CUDA_VERSION", "12.4"},
                               {"SOFTGPU_MEMORY_POOLS", "0"},
+                              {"SOFTGPU_STRICT", "1"},
                               {"SOFTGPU_TRACE", "calls,errors"}});
   EXPECT_EQ(config.devices, 3u);
   EXPECT_EQ(config.compute_capability, 86u);
@@ -51,6 +52,7 @@ TEST(Config, ReadsAllSettings) {
   EXPECT_EQ(config.cache_size, 0u);
   EXPECT_EQ(config.cuda_version, 12040);
   EXPECT_FALSE(config.memory_pools);
+  EXPECT_TRUE(config.strict);
   EXPECT_TRUE(config.trace.calls);
   EXPECT_TRUE(config.trace.errors);
   EXPECT_FALSE(config.trace.unsupported);

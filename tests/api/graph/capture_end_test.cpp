@@ -1,0 +1,167 @@
+// What a capture leaves behind when it ends otherwise than it should: by failures, in another order, in another thread.
+// NVIDIA's driver does not check what it is given then; SOFTGPU_STRICT=1 does.
+#include <thread>
+
+#include "api/failing_api.hpp"
+#include "api/graph/fixture.hpp"
+
+namespace cuprum::tests {
+namespace {
+
+using ::testing::HasSubstr;
+
+using driver::Api;
+
+class CaptureEndTest : public GraphTest {
+ protected:
+  static CUstreamCaptureStatus status(CUstream queue) {
+    CUstreamCaptureStatus status{};
+    driver::call<&Api::cuStreamIsCapturing>(queue, &status);
+    return status;
+  }
+  static std::vector<GraphNodeType> types(const GraphDefinition& graph) {
+    std::vector<GraphNodeType> types;
+    for (const GraphNode& node : graph.nodes()) types.push_back(node.type());
+    return types;
+  }
+};
+
+TEST_F(CaptureEndTest, ANodeThatCouldNotBeCapturedIsNotInTheGraph) {
+  FailingApi failing;
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  launch(builder, one, kernel("add"), data, 1);
+  failing.fail_next("cuStreamUpdateCaptureDependencies", CUDA_ERROR_UNKNOWN);
+  EXPECT_THROW(builder.callback([&] { cells[1] = 1; }), DriverError);
+  launch(builder, one, kernel("add"), data, 2);
+  const Graph graph = builder.end_building().complete();
+  EXPECT_EQ(types(builder.graph_definition()), std::vector(2, GraphNodeType::kernel));
+  run(graph);
+  EXPECT_EQ(cells[0], 3);
+  EXPECT_EQ(cells[1], 0);
+}
+
+TEST_F(CaptureEndTest, AChildThatCouldNotBeReadBackIsNotInTheGraph) {
+  GraphDefinition child;
+  add(child, 10);
+  FailingApi failing;
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  failing.fail_next("cuGraphChildGraphNodeGetGraph", CUDA_ERROR_UNKNOWN);
+  EXPECT_THROW(builder.embed(child), DriverError);
+  builder.embed(child);
+  run(builder.end_building().complete());
+  EXPECT_EQ(cells[0], 10);
+}
+
+TEST_F(CaptureEndTest, AConditionalNodeThatCouldNotBeCapturedIsNotInTheGraph) {
+  FailingApi failing;
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const GraphCondition condition = builder.create_condition(1);
+  failing.fail_next("cuStreamUpdateCaptureDependencies", CUDA_ERROR_UNKNOWN);
+  EXPECT_THROW(builder.if_then(condition), DriverError);
+  const GraphBuilder body = builder.if_then(condition).begin_building();
+  launch(body, one, kernel("add"), data, 4);
+  body.end_building();
+  builder.end_building();
+  EXPECT_EQ(types(builder.graph_definition()), std::vector{GraphNodeType::conditional});
+  run(builder.complete());
+  EXPECT_EQ(cells[0], 4);
+}
+
+TEST_F(CaptureEndTest, AStreamWhoseCaptureCanNotBeEndedIsLeftAlone) {
+  CUstream left = nullptr;
+  {
+    FailingApi failing;
+    GraphBuilder builder = device.create_graph_builder().begin_building();
+    left = builder.stream().handle();
+    failing.fail_next("cuStreamEndCapture", CUDA_ERROR_UNKNOWN);
+    const LogHook before = set_log_hook([](std::string_view) {});
+    builder.close();
+    set_log_hook(before);
+  }
+  EXPECT_EQ(status(left), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CUgraph graph = nullptr;
+  driver::call<&Api::cuStreamEndCapture>(left, &graph);
+  driver::call<&Api::cuGraphDestroy>(graph);
+  driver::call<&Api::cuStreamDestroy>(left);
+}
+
+TEST_F(CaptureEndTest, AStreamThatIsClosedMeanwhileIsThereUntilTheCaptureEnds) {
+  GraphBuilder builder = device.create_graph_builder().begin_building();
+  launch(builder, one, kernel("add"), data, 1);
+  Stream copy = builder.stream();
+  copy.close();
+  EXPECT_THROW(launch(builder, one, kernel("add"), data, 1), InvalidArgument);
+  run(builder.end_building().complete());
+  EXPECT_EQ(cells[0], 1);
+}
+
+TEST_F(CaptureEndTest, PartsThatGoMeanwhileAreThereUntilTheCaptureEnds) {
+  FailingApi failing;
+  const GraphBuilder builder = device.create_graph_builder().begin_building();
+  CUstream part = nullptr;
+  {
+    const std::vector<GraphBuilder> parts = builder.split(2);
+    part = parts[1].stream().handle();
+    launch(parts[1], one, kernel("add"), data, 1);
+  }
+  EXPECT_EQ(status(part), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EXPECT_THAT(error_of<DriverError>([&] { builder.end_building(); }), HasSubstr("was not joined"));
+}
+
+TEST_F(CaptureEndTest, ABodyMayOutliveTheBuilderThatItIsOf) {
+  GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const GraphBuilder capturing = builder.if_then(builder.create_condition(1)).begin_building();
+  const GraphBuilder waiting = builder.if_then(builder.create_condition(1));
+  launch(capturing, one, kernel("add"), data, 1);
+  builder.close();
+  EXPECT_EQ(status(stream.handle()), CU_STREAM_CAPTURE_STATUS_NONE);
+  launch(capturing, one, kernel("add"), data, 1);
+  capturing.end_building();
+  EXPECT_EQ(capturing.graph_definition().nodes().size(), 2u);
+  EXPECT_EQ(waiting.graph_definition().nodes().size(), 0u);
+}
+
+TEST_F(CaptureEndTest, ABodyOfABrokenCaptureIsRefused) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const GraphBuilder body = builder.if_then(builder.create_condition(1));
+  EXPECT_THROW(stream.sync(), DriverError);
+  EXPECT_THROW(builder.end_building(), DriverError);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { body.begin_building(); }), HasSubstr("is gone"));
+  EXPECT_THROW((void)body.graph_definition().nodes(), InvalidArgument);
+}
+
+TEST_F(CaptureEndTest, NothingIsKeptByTheGraphOfABrokenCapture) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  EXPECT_THROW(stream.sync(), DriverError);
+  const auto owner = std::make_shared<int>(1);
+  builder.keep(owner);
+  EXPECT_THROW(launch(builder, one, kernel("add"), data, 1), DriverError);
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_THROW(builder.end_building(), DriverError);
+}
+
+TEST_F(CaptureEndTest, AnotherThreadThatEndsACaptureLosesIt) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building(CaptureMode::thread_local_);
+  launch(builder, one, kernel("add"), data, 1);
+  std::thread([&] {
+    device.set_current();
+    EXPECT_THAT(error_of<DriverError>([&] { builder.end_building(); }), HasSubstr("the thread that began it must end"));
+  }).join();
+  EXPECT_EQ(status(stream.handle()), CU_STREAM_CAPTURE_STATUS_NONE);
+  builder.begin_building();
+  launch(builder, one, kernel("add"), data, 2);
+  run(builder.end_building().complete());
+  EXPECT_EQ(cells[0], 2);
+}
+
+TEST_F(CaptureEndTest, ABuilderAddsNothingToTheCapturesOfOthers) {
+  const GraphBuilder builder = stream.create_graph_builder();
+  driver::call<&Api::cuStreamBeginCapture>(stream.handle(), CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { builder.callback([] {}); }), HasSubstr("begin_building() comes first"));
+  CUgraph graph = nullptr;
+  driver::call<&Api::cuStreamEndCapture>(stream.handle(), &graph);
+  driver::call<&Api::cuGraphDestroy>(graph);
+}
+
+}  // namespace
+}  // namespace cuprum::tests
