@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures the Python package against NVIDIA's cuda.core, where that is installed.
 
-    PYTHONPATH=build/release/python python bench/bench_python.py [--seconds S]
+    PYTHONPATH=build/release/python python bench/bench_python.py [--bare build/release/bin/bench_bare_calls]
 
-Prints, for each operation, the time of cuprum, that of cuda.core in the same run, and their ratio. Each library has a process
-of its own, and the two take turns. What bare calls of the driver take, bench_api says.
+Prints, for each operation, the time of cuprum, that of cuda.core in the same run, and their ratio. With --bare, also what the
+driver's calls take by themselves, and how the times above that compare. Each has a process of its own, and they take turns.
 """
 
 import argparse
@@ -101,32 +101,49 @@ def measure(name, seconds):
     print(json.dumps(results))
 
 
-def run(name, seconds):
-    child = subprocess.run(
-        [sys.executable, __file__, "--measure", name, "--seconds", str(seconds)], stdout=subprocess.PIPE, text=True
-    )
+def run(command):
+    child = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return json.loads(child.stdout) if child.returncode == 0 else None
+
+
+def python_run(name, seconds):
+    return run([sys.executable, __file__, "--measure", name, "--seconds", str(seconds)])
+
+
+def median_of(results, what):
+    values = [result[what] for result in results if result and what in result]
+    return statistics.median(values) if values else None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=0.3, help="for each operation and round")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--bare", metavar="PROGRAM", help="bench_bare_calls, for the times of the driver itself")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         return measure(options.measure, options.seconds)
-    rounds = [(run("cuprum", options.seconds), run("cuda.core", options.seconds)) for _ in range(options.rounds)]
-    ours = [mine for mine, _ in rounds if mine]
-    theirs = [other for _, other in rounds if other]
-    if not ours:
+    ours, theirs, bare = [], [], []
+    for _ in range(options.rounds):
+        ours.append(python_run("cuprum", options.seconds))
+        theirs.append(python_run("cuda.core", options.seconds))
+        bare.append(run([options.bare, str(options.seconds)]) if options.bare else None)
+    if not any(ours):
         sys.exit("cuprum could not be measured (see above)")
-    print(f"{'':28}{'cuprum':>12}{'cuda.core':>12}{'ratio':>8}   (nanoseconds; driver: {os.environ.get('CUPRUM_DRIVER', 'auto')})")
-    for what in ours[0]:
-        mine = statistics.median(result[what] for result in ours)
-        other = statistics.median(result[what] for result in theirs) if theirs and what in theirs[0] else None
-        beside = f"{other:12.0f}{mine / other:8.2f}" if other else f"{'-':>12}{'-':>8}"
-        print(f"{what:28}{mine:12.0f}{beside}")
+    print_table(ours, theirs, bare)
+
+
+def print_table(ours, theirs, bare):
+    print(f"nanoseconds; driver: {os.environ.get('CUPRUM_DRIVER', 'auto')}")
+    print(f"{'':28}{'cuprum':>12}{'cuda.core':>12}{'ratio':>8}{'bare':>10}{'above it':>18}{'ratio':>8}")
+    for what in next(result for result in ours if result):
+        mine, other, least = (median_of(results, what) for results in (ours, theirs, bare))
+        line = f"{what:28}{mine:12.0f}"
+        line += f"{other:12.0f}{mine / other:8.2f}" if other else f"{'-':>12}{'-':>8}"
+        if least and other:
+            line += f"{least:10.0f}{mine - least:9.0f}{other - least:9.0f}{(mine - least) / (other - least):8.2f}"
+        print(line)
 
 
 if __name__ == "__main__":

@@ -282,6 +282,9 @@ def with_types(stub):
     text = re.sub(r"^(import cuprum|from cuprum).*\n", "", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"^ +@property\n(?! +def)", "", text + "\n", flags=re.MULTILINE)  # one that Python files have added
     text = re.sub(r"\bPyCapsule\b", "Any", text)
+    # The buffer protocol has methods since Python 3.12; the stubs are the same for all.
+    text = re.sub(r"^ +def __(release_)?buffer__\(.*\n\n", "", text, flags=re.MULTILINE)
+    text = text.replace("class Buffer:\n", "class Buffer:\n    def __buffer__(self, flags: int, /) -> memoryview: ...\n\n")
     return HEAD + text.strip() + "\n" + TAIL
 
 

@@ -4,13 +4,26 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "bindings/strided_memory_view.hpp"
+#include "bindings/dlpack_exchange.hpp"
 
 namespace cuprum::python {
 namespace {
 
 /// How objects of a type are passed.
-enum class Passing { buffer, view, integer, floating, complex, inside, bytes, array, handle, condition, unknown };
+enum class Passing {
+  buffer,
+  view,
+  integer,
+  floating,
+  complex,
+  inside,
+  bytes,
+  tensor,
+  array,
+  handle,
+  condition,
+  unknown
+};
 
 /// The same, and where the bytes of an object are that has them inside of itself, as scalars of NumPy have.
 struct Way {
@@ -45,6 +58,7 @@ Passing look_up_passing(nb::handle argument) {
   if (PyComplex_Check(argument.ptr())) return Passing::complex;
   if (derives_from(type, "_ctypes", "_CData")) return Passing::bytes;
   if (comes_from(type, "cuda.bindings")) return Passing::handle;
+  if (has_exchange_functions(argument)) return Passing::tensor;
   if (nb::hasattr(argument, "__cuda_array_interface__") || nb::hasattr(argument, "data_ptr")) return Passing::array;
   return Passing::unknown;
 }
@@ -65,6 +79,11 @@ Way look_up_way(nb::handle argument) {
   return {Passing::inside, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(size)};
 }
 
+/// Whether all objects of the type are arrays, and not this one by an attribute of its own.
+bool is_array_type(nb::handle type) {
+  return nb::hasattr(type, "__cuda_array_interface__") || nb::hasattr(type, "data_ptr");
+}
+
 /// By type, found once. Types that arguments had are kept, so that none takes the place of another.
 Way way_of(nb::handle argument) {
   static std::unordered_map<PyTypeObject*, Way>& known = *new std::unordered_map<PyTypeObject*, Way>;
@@ -75,7 +94,7 @@ Way way_of(nb::handle argument) {
     if (const auto found = known.find(type); found != known.end()) return found->second;
   }
   const Way way = look_up_way(argument);
-  if (way.passing == Passing::unknown || way.passing == Passing::array) return way;  // which can be the object's own
+  if (way.passing == Passing::unknown || (way.passing == Passing::array && !is_array_type(argument.type()))) return way;
   nb::ft_lock_guard lock(mutex);
   if (known.emplace(type, way).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
   return way;
@@ -83,6 +102,17 @@ Way way_of(nb::handle argument) {
 
 [[noreturn]] void refuse(std::size_t index, const std::string& problem) {
   throw nb::type_error(("argument " + std::to_string(index + 1) + " " + problem).c_str());
+}
+
+[[noreturn]] void refuse_type(std::size_t index, nb::handle argument) {
+  if (argument.is_none()) refuse(index, "is None: pass 0 for a null pointer");
+  if (PyObject_CheckBuffer(argument.ptr())) {
+    refuse(index, "is of unsupported type: " + type_of(argument) +
+                      ", which is memory of the host: copy it into a Buffer, and pass that");
+  }
+  refuse(index, "is of unsupported type: " + type_of(argument) +
+                    "; pass a Buffer, a number, a scalar of NumPy, a value of ctypes, or an array with "
+                    "__cuda_array_interface__");
 }
 
 [[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {
@@ -145,18 +175,12 @@ void KernelArgumentList::add(std::size_t index, nb::handle argument, std::option
     case Passing::floating: return put_float(index, argument, declared);
     case Passing::complex: return put_complex(index, argument);
     case Passing::bytes: return put_bytes_of(index, argument);
+    case Passing::tensor: return put_tensor(index, argument);
     case Passing::array: return put_array(index, argument);
     case Passing::handle: return put(index, raw_value(argument, "a handle"));
     case Passing::unknown: break;
   }
-  if (argument.is_none()) refuse(index, "is None: pass 0 for a null pointer");
-  if (PyObject_CheckBuffer(argument.ptr())) {
-    refuse(index, "is of unsupported type: " + type_of(argument) +
-                      ", which is memory of the host: copy it into a Buffer, and pass that");
-  }
-  refuse(index, "is of unsupported type: " + type_of(argument) +
-                    "; pass a Buffer, a number, a scalar of NumPy, a value of ctypes, or an array with "
-                    "__cuda_array_interface__");
+  refuse_type(index, argument);
 }
 
 void KernelArgumentList::put_integer(std::size_t index, nb::handle number, std::optional<std::size_t> declared) {
@@ -213,12 +237,20 @@ void KernelArgumentList::put_bytes_of(std::size_t index, nb::handle object) {
   objects_.push_back(std::move(bytes));
 }
 
+void KernelArgumentList::put_tensor(std::size_t index, nb::handle object) {
+  const std::optional<DLTensor> tensor = tensor_by_exchange(object);
+  if (!tensor) return put_array(index, object);
+  if (tensor->device.device_type == kDLCPU) refuse(index, "is a tensor on the host: move it to the device first");
+  put(index, reinterpret_cast<std::uint64_t>(tensor->data) + tensor->byte_offset);
+}
+
 void KernelArgumentList::put_array(std::size_t index, nb::handle object) {
   if (nb::hasattr(object, "data_ptr") && nb::hasattr(object, "is_cuda")) {  // PyTorch's tensors
     if (!nb::cast<bool>(object.attr("is_cuda"))) refuse(index, "is a tensor on the host: move it to the device first");
     return put(index, raw_value(nb::object(object.attr("data_ptr")()), "data_ptr()"));
   }
-  nb::object interface = object.attr("__cuda_array_interface__");
+  const nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
+  if (interface.is_none()) refuse_type(index, object);
   put(index, raw_value(nb::object(interface["data"][0]), "the address in __cuda_array_interface__"));
 }
 

@@ -37,6 +37,7 @@ class KernelArgumentList {
   void put_float(std::size_t index, nb::handle number, std::optional<std::size_t> declared);
   void put_complex(std::size_t index, nb::handle number);
   void put_bytes_of(std::size_t index, nb::handle object);
+  void put_tensor(std::size_t index, nb::handle object);
   void put_array(std::size_t index, nb::handle object);
 
   std::size_t count_;

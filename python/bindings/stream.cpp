@@ -44,8 +44,10 @@ void wait(const Stream& self, nb::handle other) {
 
 nb::object record(const Stream& self, nb::handle event, nb::handle options) {
   if (!event.is_none()) {
-    if (!nb::isinstance<Event>(event)) throw nb::type_error(("event must be an Event, not " + type_of(event)).c_str());
-    const Event& given = nb::cast<const Event&>(event);
+    const Event* exact = exactly<Event>(event);
+    if (!exact && !nb::isinstance<Event>(event))
+      throw nb::type_error(("event must be an Event, not " + type_of(event)).c_str());
+    const Event& given = exact ? *exact : *nb::inst_ptr<Event>(event);
     if (given.is_ipc_enabled()) {
       throw nb::type_error(
           "IPC-enabled events should not be re-recorded, instead create a new event by supplying options.");

@@ -2,6 +2,7 @@
 #include "bindings/strided_memory_view.hpp"
 
 #include "bindings/dlpack.hpp"
+#include "bindings/dlpack_exchange.hpp"
 #include "bindings/memory_resource.hpp"
 
 template <>
@@ -18,6 +19,7 @@ namespace cuprum::python {
 namespace {
 
 bool has_dlpack(nb::handle object) {
+  if (has_exchange_functions(object)) return true;
   if (nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__")) return true;
   if (nb::hasattr(object, "__cuda_array_interface__")) return false;
   throw nb::buffer_error("the input object does not support any data exchange protocol");
@@ -208,7 +210,7 @@ void bind_fields(nb::class_<PythonView>& bound) {
 
 }  // namespace
 
-nb::object view_of_tensor(DLManagedTensorVersioned* tensor) {
+PythonView view_of_tensor(DLManagedTensorVersioned* tensor) {
   PythonView view;
   view.memory = std::shared_ptr<void>(tensor, [](void* given) {
     auto* held = static_cast<DLManagedTensorVersioned*>(given);
@@ -219,7 +221,7 @@ nb::object view_of_tensor(DLManagedTensorVersioned* tensor) {
   view.readonly = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   view.is_device_accessible = tensor->dl_tensor.device.device_type != kDLCPU;
   view.device_id = view.is_device_accessible ? tensor->dl_tensor.device.device_id : -1;
-  return nb::cast(std::move(view));
+  return view;
 }
 
 void bind_strided_memory_view(nb::module_& module) {

@@ -38,8 +38,8 @@ PythonView view_from_array_interface(nb::handle object);
 nb::tuple device_of_view(const PythonView& view);
 /// The view's memory as a DLPack tensor, which keeps `self`.
 nb::object capsule_of_view(nb::handle self, bool is_versioned);
-/// A new Python view of a tensor, which it takes over.
-nb::object view_of_tensor(DLManagedTensorVersioned* tensor);
+/// The view of a tensor, which it takes over.
+PythonView view_of_tensor(DLManagedTensorVersioned* tensor);
 /// What DLPackExchangeAPI of dlpack.h describes, as a capsule.
 nb::object exchange_api();
 

@@ -172,7 +172,7 @@ int object_from_tensor(DLManagedTensorVersioned* tensor, void** out) noexcept {
     check_out(out, "out_py_object");
     *out = nullptr;
     check_out(tensor, "tensor");
-    *out = view_of_tensor(tensor).release().ptr();
+    *out = nb::cast(view_of_tensor(tensor)).release().ptr();
   });
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "bindings/dlpack.hpp"
+#include "bindings/dlpack_exchange.hpp"
 #include "bindings/strided_memory_view.hpp"
 
 namespace cuprum::python {
@@ -102,30 +103,40 @@ nb::object stream_pointer(nb::handle stream) {
   return number;
 }
 
-/// The stream in DLPack's terms, for a device of that kind: None where the host needs no order.
-nb::object consumer_stream(int kind, nb::handle stream) {
-  if (kind == kDLCUDAHost || kind == kDLCUDAManaged) {
-    if (stream.is_none()) return nb::none();
-  } else if (stream.is_none()) {
-    throw nb::buffer_error("stream=None is ambiguous with view()");
-  }
-  nb::object number = stream_pointer(stream);
-  const auto value = value_from<long long>(number, "stream_ptr");
-  const bool is_zero = value == 0;
-  const bool is_unordered = value == -1;
-  const bool is_host = kind == kDLCPU || kind == kDLCUDAHost;  // NumPy has both, and takes None alone
-  if (is_zero || (is_host && is_unordered)) return nb::none();
-  return number;
+nb::object interned(const char* text) { return nb::steal(PyUnicode_InternFromString(text)); }
+
+/// object.__dlpack__(stream=stream, …), by names that are made once: this is what takes the time of a view.
+nb::object call_dlpack(nb::handle object, nb::handle stream, bool is_versioned) {
+  static MadeOnce method, keywords, old_keywords, version;
+  PyObject* const arguments[] = {
+      object.ptr(), stream.ptr(),
+      version.get([] { return nb::make_tuple(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION); }).ptr()};
+  const nb::handle names =
+      is_versioned ? keywords.get([] { return nb::make_tuple(interned("stream"), interned("max_version")); })
+                   : old_keywords.get([] { return nb::make_tuple(interned("stream")); });
+  const nb::handle name = method.get([] { return interned("__dlpack__"); });
+  nb::object capsule = nb::steal(PyObject_VectorcallMethod(name.ptr(), arguments, 1, names.ptr()));
+  if (!capsule.is_valid()) throw nb::python_error();
+  return capsule;
 }
 
 nb::object ask_for_capsule(nb::handle object, nb::handle stream) {
-  nb::object method = object.attr("__dlpack__");
   try {
-    return method("stream"_a = stream, "max_version"_a = nb::make_tuple(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION));
+    return call_dlpack(object, stream, true);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;  // an exporter from before DLPack 1.0
   }
-  return method("stream"_a = stream);
+  return call_dlpack(object, stream, false);
+}
+
+/// (kind, number) as the object says it.
+nb::object ask_for_device(nb::handle object) {
+  static MadeOnce method;
+  PyObject* const arguments[] = {object.ptr()};
+  const nb::handle name = method.get([] { return interned("__dlpack_device__"); });
+  nb::object device = nb::steal(PyObject_VectorcallMethod(name.ptr(), arguments, 1, nullptr));
+  if (!device.is_valid()) throw nb::python_error();
+  return device;
 }
 
 /// Takes the tensor out of a capsule.
@@ -220,8 +231,24 @@ nb::object dtype_of_view(PythonView& view) {
   return view.dtype;
 }
 
+nb::object consumer_stream(int kind, nb::handle stream) {
+  if (kind == kDLCUDAHost || kind == kDLCUDAManaged) {
+    if (stream.is_none()) return nb::none();
+  } else if (stream.is_none()) {
+    throw nb::buffer_error("stream=None is ambiguous with view()");
+  }
+  nb::object number = stream_pointer(stream);
+  const auto value = value_from<long long>(number, "stream_ptr");
+  const bool is_zero = value == 0;
+  const bool is_unordered = value == -1;
+  const bool is_host = kind == kDLCPU || kind == kDLCUDAHost;  // NumPy has both, and takes None alone
+  if (is_zero || (is_host && is_unordered)) return nb::none();
+  return number;
+}
+
 PythonView view_from_dlpack(nb::handle object, nb::handle stream) {
-  const nb::object device = object.attr("__dlpack_device__")();
+  if (std::optional<PythonView> view = view_by_exchange(object, stream)) return std::move(*view);
+  const nb::object device = ask_for_device(object);
   const int kind = value_from<int>(nb::object(device[0]), "what __dlpack_device__ says first");
   if (!is_one_of(kind, {kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged})) throw nb::buffer_error("device not supported");
   PythonView view;

@@ -126,9 +126,9 @@ class TestUse:
                 use()
 
     def test_bad_code_is_refused_with_the_log(self, device):
-        with pytest.raises(CompileError, match="expected '.target'") as caught:
+        with pytest.raises(CompileError, match="[.]target") as caught:
             ObjectCode.from_ptx(b".version 7.0 nonsense").get_kernel("f")
-        assert "expected '.target'" in caught.value.log
+        assert ".target" in caught.value.log
         with pytest.raises(CUDAError, match="is not a cubin"):
             ObjectCode.from_cubin(b"nonsense").get_kernel("f")
         with pytest.raises(CUDAError, match="cubin"):

@@ -26,7 +26,8 @@ PTX = b"""
 
 
 def run(code):
-    command = [sys.executable, "-c", textwrap.dedent(code)]
+    # Python 3.12 and later warn of every fork beside threads.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
