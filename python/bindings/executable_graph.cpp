@@ -1,5 +1,12 @@
 // Graphs that are ready to run: see <cuprum/graph/executable.hpp>.
 #include "bindings/graph.hpp"
+#include "bindings/memory_resource.hpp"
+
+/// Destroys what was deferred, too.
+template <>
+void nanobind::detail::wrap_destruct<cuprum::graph::Graph>(void* object) noexcept {
+  cuprum::python::destroy_without_gil<cuprum::graph::Graph>(object);
+}
 
 namespace cuprum::python {
 namespace {

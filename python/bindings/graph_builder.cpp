@@ -1,5 +1,12 @@
 // Graphs that are captured from streams: see <cuprum/graph/builder.hpp>.
 #include "bindings/graph.hpp"
+#include "bindings/memory_resource.hpp"
+
+/// Destroys what was deferred, too.
+template <>
+void nanobind::detail::wrap_destruct<cuprum::graph::GraphBuilder>(void* object) noexcept {
+  cuprum::python::destroy_without_gil<cuprum::graph::GraphBuilder>(object);
+}
 
 namespace cuprum::python {
 namespace {

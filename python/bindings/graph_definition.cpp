@@ -1,5 +1,12 @@
 // Graphs that are put together node by node, and conditions: see <cuprum/graph/definition.hpp>.
 #include "bindings/graph_place.hpp"
+#include "bindings/memory_resource.hpp"
+
+/// Destroys what was deferred, too.
+template <>
+void nanobind::detail::wrap_destruct<cuprum::graph::GraphDefinition>(void* object) noexcept {
+  cuprum::python::destroy_without_gil<cuprum::graph::GraphDefinition>(object);
+}
 
 namespace cuprum::python {
 namespace {

@@ -96,7 +96,7 @@ std::optional<Context> Device::set_current(const Context& context) const {
 Context Device::context() const { return core::context_handle(context_for(device_id_)); }
 
 Context Device::create_context(const ContextOptions& options) const {
-  auto owned = std::make_shared<detail::OwnedContext>(device_id_, options);
+  auto owned = core::make_deferrable<detail::OwnedContext>(device_id_, options);
   owned->context.owner = owned;
   return core::context_handle(owned->context);
 }

@@ -136,6 +136,60 @@ TEST_F(HostCallTest, MayOwnWhatIsReleasedWithCuda) {
   EXPECT_EQ(live_objects().events, 0u);
 }
 
+// CUDA may not be used in there, so what is let go of has to wait.
+TEST_F(HostCallTest, WhatItLetsGoOfIsReleasedByWhoWaits) {
+  std::optional<Buffer> buffer = device.allocate(1024, stream);
+  std::optional<Event> event = stream.record();
+  std::optional<Stream> other = device.create_stream();
+  std::optional<DeviceMemoryResource> pool = DeviceMemoryResource(device, {.max_size = 1 << 21});
+  std::optional<Kernel> kernel = compile(R"(extern "C" __global__ void nothing() {})", "nothing");
+  std::optional<graph::GraphDefinition> definition = graph::GraphDefinition();
+  std::optional<graph::Graph> executable = definition->instantiate();
+  std::optional<graph::GraphBuilder> builder = device.create_graph_builder();
+  builder->begin_building();
+  std::optional<Buffer> closed = device.allocate(1024, stream);
+  LiveObjects inside;
+  stream.host_call([&] {
+    buffer.reset();
+    event.reset();
+    other.reset();
+    pool.reset();
+    kernel.reset();
+    builder.reset();
+    executable.reset();
+    definition.reset();
+    closed->close();
+    inside = live_objects();
+  });
+  stream.sync();
+  EXPECT_EQ(inside.buffers, 2u);
+  EXPECT_EQ(inside.memory_pools, 1u);
+  EXPECT_EQ(inside.object_codes, 1u);
+  EXPECT_EQ(inside.graphs, 2u);
+  EXPECT_EQ(inside.executable_graphs, 1u);
+  EXPECT_EQ(inside.graph_builders, 1u);
+  EXPECT_FALSE(error_of<WrongState>([&] { closed->size(); }).empty());  // for the program it is closed at once
+  const LiveObjects after = live_objects();
+  EXPECT_EQ(after.buffers, 0u);
+  EXPECT_EQ(after.events, 0u);
+  EXPECT_EQ(after.streams, 1u);
+  EXPECT_EQ(after.memory_pools, 0u);
+  EXPECT_EQ(after.object_codes, 0u);
+  EXPECT_EQ(after.graphs, 0u);
+  EXPECT_EQ(after.executable_graphs, 0u);
+  EXPECT_EQ(after.graph_builders, 0u);
+}
+
+TEST_F(HostCallTest, WhatANodeOfAGraphLetsGoOfIsReleasedByWhoWaits) {
+  std::optional<Buffer> buffer = device.allocate(1024, stream);
+  graph::GraphDefinition definition;
+  definition.callback([&] { buffer.reset(); });
+  graph::Graph executable = definition.instantiate();
+  executable.launch(stream);
+  stream.sync();
+  EXPECT_EQ(live_objects().buffers, 0u);
+}
+
 TEST_F(HostCallTest, OutlivesTheHandleOfItsStream) {
   std::binary_semaphore called(0);
   {

@@ -1,5 +1,6 @@
 #include "core/base/closable.hpp"
 
+#include "core/base/deferred.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::detail {
@@ -12,12 +13,17 @@ void SharedState::close() noexcept {
 // The state itself goes when both the handles and the resource are gone: the one who gives the resource back may still
 // be at it when the last handle goes.
 void SharedState::give_back() noexcept {
-  release();
-  drop_part();
+  const auto give_back_now = [this] {
+    release();
+    drop_part();
+  };
+  if (core::is_inside_host_function() && core::defer_call(give_back_now)) [[unlikely]]
+    return;
+  give_back_now();
 }
 
 void SharedState::last_handle_is_gone() noexcept {
-  if (keepers_.load(std::memory_order_acquire) == 0) {  // nobody else knows of it
+  if (keepers_.load(std::memory_order_acquire) == 0 && !core::is_inside_host_function()) {  // nobody else knows of it
     release();
     delete this;
     return;

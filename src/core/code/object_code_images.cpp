@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/closable.hpp"
+#include "core/base/deferred.hpp"
 #include "core/code/code_bytes.hpp"
 #include "core/code/code_image.hpp"
 #include "core/code/object_code_resource.hpp"
@@ -53,7 +54,7 @@ Code code_of(Target type, std::string_view bytes, ObjectCodeOptions options) {
           .symbol_mapping = std::move(options.symbol_mapping)};
 }
 
-ObjectCode make(Code code) { return Access::make_code(std::make_shared<ObjectCodeResource>(std::move(code))); }
+ObjectCode make(Code code) { return Access::make_code(core::make_deferrable<ObjectCodeResource>(std::move(code))); }
 
 ObjectCode checked(Code code) {
   check_kind(code);

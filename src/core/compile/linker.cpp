@@ -2,6 +2,7 @@
 #include <cuprum/nvjitlink.hpp>
 
 #include "core/base/closable.hpp"
+#include "core/base/deferred.hpp"
 #include "core/code/code_image.hpp"
 #include "core/compile/linker_resource.hpp"
 #include "core/compile/nvrtc_compilation.hpp"
@@ -121,7 +122,7 @@ ObjectCode Linker::link(Target target) {
     linked.symbol_mapping.insert(code->symbol_mapping.begin(), code->symbol_mapping.end());
   // The driver's linker makes what its own driver loads.
   if (linker->backend == CompilerBackendType::nvjitlink && target == Target::cubin) linked.source = linker->inputs;
-  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(linked)));
+  return Access::make_code(core::make_deferrable<detail::ObjectCodeResource>(std::move(linked)));
 }
 
 std::string Linker::get_info_log() const { return Access::keep(*this)->state->info_log(); }

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "core/base/closable.hpp"
+#include "core/base/deferred.hpp"
 #include "core/code/object_code_resource.hpp"
 #include "core/compile/link_state.hpp"
 #include "core/compile/nvrtc_compilation.hpp"
@@ -181,11 +182,11 @@ ObjectCode Program::compile(Target target, const CompileOptions& options) const 
   };
   if (target == Target::pch && program->type == SourceCodeType::cxx) {
     return Access::make_code(
-        std::make_shared<detail::ObjectCodeResource>(core::make_precompiled_header(*program, options)));
+        core::make_deferrable<detail::ObjectCodeResource>(core::make_precompiled_header(*program, options)));
   }
   Compiled compiled = core::cached_or(compile, {program->source, program->type, program->options, target, options});
   if (options.log) *options.log << compiled.log;
-  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled.code)));
+  return Access::make_code(core::make_deferrable<detail::ObjectCodeResource>(std::move(compiled.code)));
 }
 
 void* Program::handle() const {

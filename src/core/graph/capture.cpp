@@ -121,7 +121,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
         doing, stream, builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
         static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{0}, native_mode(mode));
   } else {
-    builder.graph = std::make_shared<GraphResource>(nullptr, GraphResource::Ownership::foreign);
+    builder.graph = make_deferrable<GraphResource>(nullptr, GraphResource::Ownership::foreign);
     driver::call<&Api::cuStreamBeginCapture>(doing, stream, native_mode(mode));
   }
   builder.failures_before_begin = before.count;

@@ -3,6 +3,7 @@
 #include <cuprum/graph/executable.hpp>
 #include <ostream>
 
+#include "core/base/deferred.hpp"
 #include "core/graph/add_nodes.hpp"
 #include "core/graph/executable.hpp"
 #include "core/graph/resources.hpp"
@@ -20,7 +21,7 @@ using support::text;
 namespace {
 
 std::shared_ptr<GraphResource> create_graph() {
-  auto resource = std::make_shared<GraphResource>(nullptr, GraphResource::Ownership::ours);
+  auto resource = core::make_deferrable<GraphResource>(nullptr, GraphResource::Ownership::ours);
   driver::call<&Api::cuGraphCreate>(Doing{[] { return "creating a graph"; }}, &resource->handle, 0u);
   return resource;
 }
@@ -74,7 +75,8 @@ GraphDefinition::GraphDefinition() : GraphDefinition(create_graph()) {}
 
 GraphDefinition GraphDefinition::from_handle(CUgraph_st* handle, std::shared_ptr<const void> owner) {
   if (!handle) throw InvalidArgument("wrapping a graph: the handle is null");
-  return GraphDefinition(std::make_shared<GraphResource>(handle, GraphResource::Ownership::foreign, std::move(owner)));
+  return GraphDefinition(
+      core::make_deferrable<GraphResource>(handle, GraphResource::Ownership::foreign, std::move(owner)));
 }
 
 EmptyNode GraphDefinition::empty() const { return join(std::vector<GraphNode>()); }
@@ -91,7 +93,7 @@ Graph GraphDefinition::instantiate(const GraphCompleteOptions& options) const {
 
 GraphDefinition GraphDefinition::clone() const {
   const GraphResource& original = GraphAccess::graph(*this);
-  auto copy = std::make_shared<GraphResource>(nullptr, GraphResource::Ownership::ours);
+  auto copy = core::make_deferrable<GraphResource>(nullptr, GraphResource::Ownership::ours);
   driver::call<&Api::cuGraphClone>(Doing{[&] { return text("cloning ", *this); }}, &copy->handle, original.handle);
   core::copy_records(*copy, original);
   return GraphDefinition(std::move(copy));

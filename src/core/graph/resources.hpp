@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/context.hpp"
+#include "core/base/deferred.hpp"
 #include "core/graph/host_function.hpp"
 #include "core/stream/attachment.hpp"
 #include "core/stream/resources.hpp"
@@ -176,7 +177,7 @@ struct GraphAccess {
   }
 
   static graph::GraphBuilder builder(std::unique_ptr<GraphBuilderResource> resource) {
-    return graph::GraphBuilder(std::make_shared<GraphBuilderSlot>(GraphBuilderSlot{std::move(resource)}));
+    return graph::GraphBuilder(core::make_deferrable<GraphBuilderSlot>(std::move(resource)));
   }
   /// Throws InvalidArgument when the builder is closed or empty.
   static GraphBuilderResource& builder(const graph::GraphBuilder& builder);

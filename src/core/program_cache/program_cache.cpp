@@ -1,6 +1,7 @@
 #include <cuprum/program_cache.hpp>
 
 #include "core/base/closable.hpp"
+#include "core/base/deferred.hpp"
 #include "core/program_cache/entry.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -42,7 +43,7 @@ std::optional<ObjectCode> ProgramCacheResource::get_code(std::string_view key) {
   if (!entry) return std::nullopt;
   std::optional<core::Compiled> compiled = core::compiled_from(*std::move(entry));
   if (!compiled) return std::nullopt;
-  return Access::make_code(std::make_shared<detail::ObjectCodeResource>(std::move(compiled->code)));
+  return Access::make_code(core::make_deferrable<detail::ObjectCodeResource>(std::move(compiled->code)));
 }
 
 void ProgramCacheResource::set_code(std::string_view key, const ObjectCode& code) {

@@ -27,6 +27,7 @@ void CUDA_CB on_reached(CUstream, CUresult state, void* argument) {
 }  // namespace
 
 void run_host_function(const std::function<void()>& function) noexcept {
+  const InsideHostFunction inside;
   try {
     function();
   } catch (const std::exception& error) {

@@ -1,0 +1,56 @@
+"""What callbacks of graphs may do with objects whose release needs CUDA, which they must not use."""
+
+import threading
+
+import pytest
+
+from cuprum import Buffer, DeviceMemoryResource, DeviceMemoryResourceOptions, MemoryResource
+from cuprum.graph import GraphDefinition
+
+
+def run_on(stream, function):
+    definition = GraphDefinition()
+    definition.callback(function)
+    graph = definition.instantiate()
+    graph.launch(stream)
+    stream.sync()
+    return graph
+
+
+@pytest.mark.parametrize("let_go", [lambda held: held.clear(), lambda held: held[0].close()], ids=["dropped", "closed"])
+def test_what_is_let_go_of_in_a_callback_is_released_by_who_waits(device, stream, let_go):
+    pool = DeviceMemoryResource(device, DeviceMemoryResourceOptions(max_size=2**21))
+    held = [pool.allocate(1000, stream=stream)]
+    stream.sync()
+    assert pool.attributes.used_mem_current >= 1000
+    run_on(stream, lambda: let_go(held))
+    stream.sync()
+    assert pool.attributes.used_mem_current == 0
+
+
+def test_streams_events_and_graphs_can_be_dropped_in_a_callback(device, stream, capfd):
+    held = [device.create_stream(), stream.record(), GraphDefinition(), GraphDefinition().instantiate()]
+    run_on(stream, held.clear)
+    assert not held
+    assert capfd.readouterr().err == ""
+
+
+def test_a_resource_written_in_python_gets_its_memory_back_outside_of_the_callback(device, stream):
+    freed_by = []
+
+    class Resource(MemoryResource):
+        device_id = 0
+        is_device_accessible = True
+        is_host_accessible = False
+
+        def allocate(self, size, *, stream):
+            self.memory = device.allocate(size, stream=stream)
+            return Buffer.from_handle(self.memory.handle, size, mr=self, stream=stream)
+
+        def deallocate(self, ptr, size, *, stream):
+            freed_by.append(threading.current_thread())
+            self.memory.close(stream)
+
+    held = [Resource().allocate(100, stream=stream)]
+    run_on(stream, held.clear)
+    assert freed_by == [threading.current_thread()]
