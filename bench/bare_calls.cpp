@@ -1,5 +1,5 @@
-// What the bare calls of the driver take that bench_python.py measures from Python, in the same way: so many calls in a row,
-// then waiting, which does not count; the best of the rounds in the time given.
+// What the bare calls of the driver take that bench_python.py measures from Python, in the same way: so many calls in a
+// row, then waiting, which does not count; the best of the rounds in the time given.
 //
 //   build/release/bin/bench_bare_calls SECONDS
 //

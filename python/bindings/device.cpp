@@ -109,7 +109,7 @@ Event create_event(const PythonDevice& self, nb::handle options) {
 nb::object allocate(const PythonDevice& self, nb::handle size, nb::handle stream) {
   const Device& device = initialised(self);
   if (nb::object resource = python_resource(device.memory_resource()); resource.is_valid())
-    return resource.attr("allocate")(size, "stream"_a = stream_or_default(stream));
+    return checked_buffer(resource, resource.attr("allocate")(size, "stream"_a = stream_or_default(stream)));
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
   return nb::cast(without_gil([&] { return device.allocate(bytes, queue); }));

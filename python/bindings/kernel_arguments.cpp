@@ -100,6 +100,11 @@ Way way_of(nb::handle argument) {
   return way;
 }
 
+/// A buffer that nobody looks into: graphs keep those, and so the array, whose memory is not the library's.
+Buffer buffer_that_keeps(nb::handle array) {
+  return Buffer::from_handle(reinterpret_cast<std::uintptr_t>(array.ptr()), 0, kept_object(array));
+}
+
 [[noreturn]] void refuse(std::size_t index, const std::string& problem) {
   throw nb::type_error(("argument " + std::to_string(index + 1) + " " + problem).c_str());
 }
@@ -257,7 +262,13 @@ void KernelArgumentList::put_array(std::size_t index, nb::handle object) {
 std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments) {
   std::vector<Buffer> buffers;
   for (const nb::handle argument : arguments) {
-    if (nb::isinstance<Buffer>(argument)) buffers.push_back(nb::cast<const Buffer&>(argument));
+    switch (way_of(argument).passing) {
+      case Passing::buffer: buffers.push_back(nb::cast<const Buffer&>(argument)); break;
+      case Passing::view:
+      case Passing::tensor:
+      case Passing::array: buffers.push_back(buffer_that_keeps(argument)); break;
+      default: break;
+    }
   }
   return buffers;
 }

@@ -54,7 +54,7 @@ class KernelArgumentList {
   std::vector<nb::object> objects_;
 };
 
-/// The Buffers among the arguments, for a graph to keep.
+/// For a graph to keep: the Buffers among the arguments, and some that keep the views and arrays among them.
 std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments);
 
 }  // namespace cuprum::python

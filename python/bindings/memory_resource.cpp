@@ -24,11 +24,7 @@ class PythonResource : public MemoryResource::Interface {
 
   Buffer allocate_buffer(const MemoryResource&, std::size_t size, const Stream& stream) override {
     nb::gil_scoped_acquire acquired;
-    nb::object buffer = nb::handle(key_).attr("allocate")(size, "stream"_a = stream);
-    if (!nb::isinstance<Buffer>(buffer)) {
-      throw nb::type_error((type_of(key_) + ".allocate must return a Buffer, not " + type_of(buffer)).c_str());
-    }
-    return nb::cast<Buffer>(buffer);
+    return nb::cast<Buffer>(checked_buffer(key_, nb::handle(key_).attr("allocate")(size, "stream"_a = stream)));
   }
 
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override {
@@ -210,6 +206,12 @@ MemoryResource memory_resource_from(nb::handle object) {
     return native(object);
   }
   return MemoryResource(python_interface(object));
+}
+
+nb::object checked_buffer(nb::handle resource, nb::object returned) {
+  if (nb::isinstance<Buffer>(returned)) return returned;
+  const std::string name = nb::cast<std::string>(resource.type().attr("__name__"));
+  throw nb::type_error((name + ".allocate must return a Buffer, not " + type_of(returned)).c_str());
 }
 
 nb::object python_resource(const MemoryResource& resource) {

@@ -19,6 +19,9 @@ bool is_written_in_python(nb::handle resource);
 /// The object of a resource that is written in Python; an invalid one for a resource of the library.
 nb::object python_resource(const MemoryResource& resource);
 
+/// What allocate() of a resource that is written in Python returned. Throws TypeError when it is no Buffer.
+nb::object checked_buffer(nb::handle resource, nb::object returned);
+
 /// Makes memory_resource of a new Buffer object be that very object.
 void note_resource(nb::handle buffer, nb::handle resource);
 /// A new Python object of a buffer that `resource` made.

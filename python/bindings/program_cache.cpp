@@ -59,8 +59,8 @@ ProgramCacheResource* library_cache(nb::handle native) {
 
 }  // namespace
 
-/// What a class in Python does, for the library, which calls it without the GIL. What it raises is kept, and the
-/// library is told that the cache failed: it compiles all the same.
+/// What a class in Python does, for the library, which calls it without the GIL. What it raises is kept for the caller,
+/// who is the one to hear of it: the library sees an empty cache, and compiles.
 class GivenCache::InPython final : public ProgramCacheResource {
  public:
   explicit InPython(nb::handle cache) : cache_(nb::borrow(cache)) {}
@@ -101,12 +101,14 @@ class GivenCache::InPython final : public ProgramCacheResource {
  private:
   template <typename Call>
   std::invoke_result_t<Call> calling(Call call) {
+    using Result = std::invoke_result_t<Call>;
+    if (raised_) return Result();
     nb::gil_scoped_acquire acquired;
     try {
       return call();
-    } catch (const nb::python_error& error) {
-      if (!raised_) raised_ = std::current_exception();
-      throw std::runtime_error(error.what());
+    } catch (const nb::python_error&) {
+      raised_ = std::current_exception();
+      return Result();
     }
   }
 

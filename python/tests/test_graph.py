@@ -23,6 +23,17 @@ from cuprum.graph import (
     SwitchNode,
     WhileNode,
 )
+from cuprum.utils import StridedMemoryView
+
+
+class CudaArray:
+    """As CuPy's arrays."""
+
+    def __init__(self, buffer, shape, itemsize):
+        self.buffer = buffer
+        self.__cuda_array_interface__ = {
+            "version": 3, "shape": shape, "typestr": f"<i{itemsize}", "data": (int(buffer.handle), False),
+        }  # fmt: skip
 
 
 def is_let_go(reference, stream):
@@ -527,6 +538,27 @@ class TestWork:
         executable = builder.end_building().complete()
         builder.close()
         scratch.close()
+        stream.sync()
+        assert pool.attributes.used_mem_current > 0
+        run(executable, stream)
+        executable.close()
+        del executable, builder
+        gc.collect()
+        stream.sync()
+        device.sync()
+        assert pool.attributes.used_mem_current == 0
+
+    @pytest.mark.parametrize("array", [StridedMemoryView.from_buffer, CudaArray])
+    def test_a_captured_launch_keeps_what_its_arrays_view(self, device, kernel, stream, array):
+        pool = DeviceMemoryResource(device, {"max_size": 1 << 21})
+        scratch = pool.allocate(4, stream=stream)
+        viewed = array(scratch, (1,), itemsize=4)
+        builder = device.create_graph_builder().begin_building()
+        launch(builder, LaunchConfig(grid=1, block=1), kernel, viewed, 4)
+        executable = builder.end_building().complete()
+        builder.close()
+        del scratch, viewed
+        gc.collect()
         stream.sync()
         assert pool.attributes.used_mem_current > 0
         run(executable, stream)

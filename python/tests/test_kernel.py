@@ -1,5 +1,6 @@
 """Kernels: what they declare, their attributes and occupancy."""
 
+import gc
 import copy
 import ctypes
 import pickle
@@ -91,6 +92,14 @@ class TestFromHandle:
         code = ObjectCode.from_ptx(PTX)
         wrapped = Kernel.from_handle(int(code.get_kernel("second").handle), code)
         del code
+        launch(stream, LaunchConfig(grid=1, block=1), wrapped)
+        stream.sync()
+
+    def test_keeps_the_code_of_a_kernel_of_the_package(self, device, stream):
+        code = ObjectCode.from_ptx(PTX)
+        wrapped = Kernel.from_handle(int(code.get_kernel("second").handle))
+        del code
+        gc.collect()
         launch(stream, LaunchConfig(grid=1, block=1), wrapped)
         stream.sync()
 

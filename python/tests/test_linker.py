@@ -7,7 +7,18 @@ import weakref
 
 import pytest
 
-from cuprum import CUDAError, Device, Linker, LinkerOptions, LinkError, ObjectCode, Program
+from cuprum import (
+    CUDAError,
+    Device,
+    LaunchConfig,
+    Linker,
+    LinkerOptions,
+    LinkError,
+    ObjectCode,
+    PinnedMemoryResource,
+    Program,
+    launch,
+)
 from cuprum.typing import CompilerBackendType
 
 KERNEL = 'extern __device__ int f(int); extern "C" __global__ void k(int* p) { *p = f(*p); }'
@@ -40,6 +51,15 @@ class TestLinking:
         linked = Linker(*codes).link("cubin")
         copy = pickle.loads(pickle.dumps(linked))
         assert (copy.code, copy.code_type, copy.name) == (linked.code, linked.code_type, linked.name)
+
+    def test_can_be_pickled_with_all_its_modules(self, codes, device, stream):
+        """Of several modules of PTX: softgpu, which runs PTX alone, runs the copy, too."""
+        copy = pickle.loads(pickle.dumps(Linker(*codes).link("cubin")))
+        memory = PinnedMemoryResource().allocate(4, stream=stream)
+        memory.fill(b"\x05\x00\x00\x00", stream=stream)
+        launch(stream, LaunchConfig(1, block=1), copy.get_kernel("k"), memory)
+        stream.sync()
+        assert bytes(memory) == b"\x06\x00\x00\x00"
 
     def test_knows_the_names_of_all(self):
         template = "template <typename T> __global__ void t(T* p) { *p = 0; }"

@@ -142,6 +142,20 @@ def test_setting_something_else_is_refused(device):
             device.memory_resource = wrong
 
 
+def test_a_device_says_when_its_resource_gives_no_buffer(device, stream):
+    class Careless(HostMemory):
+        def allocate(self, size, *, stream=None):
+            return memoryview(bytes(size))
+
+    before = device.memory_resource
+    device.memory_resource = Careless()
+    try:
+        with pytest.raises(TypeError, match="Careless.allocate must return a Buffer, not <class 'memoryview'>"):
+            device.allocate(4, stream=stream)
+    finally:
+        device.memory_resource = before
+
+
 class Counting(DeviceMemoryResource):
     def __init__(self, device):
         super().__init__(device)

@@ -228,7 +228,7 @@ class TestCompiling:
         assert second.code == first.code
         assert second.get_kernel("g<int>").num_arguments == 1
 
-    def test_what_a_class_in_python_raises_comes_out(self):
+    def test_what_a_class_in_python_raises_comes_out(self, capfd):
         class Broken(InADict):
             def get(self, key, default=None):
                 raise RuntimeError("broken")
@@ -247,6 +247,7 @@ class TestCompiling:
             Program(SOURCE, "c++").compile("cubin", cache=Full())
         with pytest.raises(TypeError):
             Program(SOURCE, "c++").compile("cubin", cache=Strange())
+        assert capfd.readouterr().err == ""  # nobody is told twice
 
     def test_bad_entries_are_compiled_anew(self, cache):
         options = ProgramOptions(arch="sm_90")

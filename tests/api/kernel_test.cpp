@@ -193,6 +193,19 @@ TEST_F(KernelTest, FromHandleKeepsItsOwner) {
   EXPECT_EQ(owner.use_count(), 2);
 }
 
+TEST_F(KernelTest, FromHandleKeepsTheCodeOfAKernelOfTheLibrarysOwn) {
+  if (!driver::api().cuKernelGetLibrary.function) GTEST_SKIP() << "the driver does not tell the library of a kernel";
+  std::optional<ObjectCode> code = Program(scale_source).compile(Target::cubin);
+  Kernel wrapped = Kernel::from_handle(code->get_kernel("scale").handle());
+  EXPECT_EQ(wrapped, code->get_kernel("scale"));
+  code.reset();
+  EXPECT_EQ(live_objects().object_codes, 1u);
+  Stream stream = device.create_stream();
+  Buffer data = upload(numbers(4), stream);
+  launch(stream, {.grid = 1, .block = 4}, wrapped, data, 2.0f, std::size_t{4});
+  EXPECT_EQ(download<float>(data, stream)[3], 6.0f);
+}
+
 TEST_F(KernelTest, FromHandleKeepsItsCode) {
   std::optional<ObjectCode> code = Program(scale_source, {.name = "scale.cu"}).compile(Target::cubin);
   CUkernel handle = code->get_kernel("scale").handle();

@@ -8,7 +8,7 @@
 
 namespace cuprum::core {
 
-/// Code with its PTX and its names as bytes. The PTX of linked code is included where that is one module.
+/// Code with its PTX and its names as bytes. Of linked code the modules of PTX are included that it can be linked of.
 std::string code_to_bytes(const detail::Code& code);
 
 /// None for bytes of another origin or format.

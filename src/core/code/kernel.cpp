@@ -68,12 +68,18 @@ std::string name_of(CUkernel handle) {
   return name;
 }
 
-// Drivers before CUDA 12.5 don't tell; the caller is believed then.
-void check_library(CUkernel handle, CUlibrary expected, const detail::Code& code) {
-  if (!driver::api().cuKernelGetLibrary.function) return;
+// Drivers before CUDA 12.5 don't tell: null.
+CUlibrary library_of(CUkernel handle) {
+  if (!driver::api().cuKernelGetLibrary.function) return nullptr;
   CUlibrary library = nullptr;
   driver::call<&Api::cuKernelGetLibrary>(&library, handle);
-  if (library == expected) return;
+  return library;
+}
+
+// Where the driver does not tell, the caller is believed.
+void check_library(CUkernel handle, CUlibrary expected, const detail::Code& code) {
+  const CUlibrary library = library_of(handle);
+  if (!library || library == expected) return;
   throw InvalidArgument(
       text("Kernel::from_handle: kernel ", name_of(handle), " does not belong to ", core::title(code)));
 }
@@ -162,6 +168,11 @@ namespace cuprum::inline CUPRUM_ABI {
 Kernel Kernel::from_handle(CUkern_st* handle, std::shared_ptr<void> owner) {
   check_handle(handle);
   ContextGuard guard(core::context_for(Device().device_id()));
+  if (!owner) {
+    const CUlibrary library = library_of(handle);
+    if (const auto code = library ? detail::ObjectCodeResource::of_library(library) : nullptr)
+      return Access::make_kernel(code->kernel(handle, name_of(handle)));
+  }
   return Access::make_kernel(core::make_kernel(handle, name_of(handle), std::move(owner)));
 }
 

@@ -72,9 +72,24 @@ Variable find_variable(std::string_view name, CUlibrary library, const detail::C
   return variable;
 }
 
+/// The code of each library that is loaded. Never ends: code may go after everything else.
+struct LoadedLibraries {
+  std::mutex mutex;
+  std::unordered_map<CUlibrary, ObjectCodeResource*> code;
+};
+
+LoadedLibraries& loaded_libraries() {
+  static LoadedLibraries& libraries = *new LoadedLibraries;
+  return libraries;
+}
+
 }  // namespace
 
 ObjectCodeResource::~ObjectCodeResource() {
+  {
+    std::lock_guard lock(loaded_libraries().mutex);
+    for (CUlibrary library : {loaded_.own, loaded_.portable}) loaded_libraries().code.erase(library);
+  }
   for (CUlibrary library : {loaded_.own, loaded_.portable})
     if (library) driver::release<&Api::cuLibraryUnload>(library);
 }
@@ -84,7 +99,15 @@ CUlibrary ObjectCodeResource::library(const core::ContextRecord& context) {
   if (const auto known = loaded_.by_device.find(context.device); known != loaded_.by_device.end()) return known->second;
   const CUlibrary library = core::load_library(code, context, loaded_);
   loaded_.by_device.emplace(context.device, library);
+  std::lock_guard lock_of_all(loaded_libraries().mutex);
+  loaded_libraries().code.emplace(library, this);
   return library;
+}
+
+std::shared_ptr<ObjectCodeResource> ObjectCodeResource::of_library(CUlibrary library) {
+  std::lock_guard lock(loaded_libraries().mutex);  // whose destructor waits for it
+  const auto found = loaded_libraries().code.find(library);
+  return found == loaded_libraries().code.end() ? nullptr : found->second->weak_from_this().lock();
 }
 
 CUkernel ObjectCodeResource::kernel_in(const core::ContextRecord& context, CUkernel handle, const std::string& symbol) {

@@ -58,6 +58,9 @@ struct ObjectCodeResource : support::Counted<ObjectCodeResource>, std::enable_sh
   /// That which runs in `context`, which must be current. Loads at the first call for a device.
   CUlibrary library(const core::ContextRecord& context);
 
+  /// The code that a library of the driver is of, as long as somebody has it; null for libraries of others.
+  static std::shared_ptr<ObjectCodeResource> of_library(CUlibrary library);
+
   /// The same kernel as `handle`, for a context that must be current.
   CUkernel kernel_in(const core::ContextRecord& context, CUkernel handle, const std::string& symbol);
 

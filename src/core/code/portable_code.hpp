@@ -17,6 +17,9 @@ std::vector<std::string> ptx_modules(const detail::Code& code);
 /// several, which may throw LinkError. Empty when no PTX is known.
 std::string portable_image(const detail::Code& code);
 
+/// Modules of PTX that are linked when an image is needed. Defined where linking is.
+std::shared_ptr<const detail::PortableSource> source_of_modules(std::vector<std::string> ptx);
+
 /// A cubin and its PTX in one fatbin, of which every driver takes what it can use. Empty when no PTX is known.
 std::string portable_fatbin(const detail::Code& cubin);
 

@@ -52,7 +52,29 @@ std::optional<Parts> parts_of(const LinkedFrom& inputs) {
   return parts;
 }
 
+std::string link_for_the_driver(const std::string& name, std::vector<std::string> ptx,
+                                const std::vector<const Code*>& libraries) {
+  const std::unique_ptr<LinkState> link = start_driver_link({.name = name});
+  for (std::string& module : ptx) link->add({.type = Target::ptx, .name = name, .bytes = std::move(module)});
+  for (const Code* library : libraries) link->add(*library);
+  return link->complete(Target::cubin).bytes;
+}
+
+class Modules final : public detail::PortableSource {
+ public:
+  explicit Modules(std::vector<std::string> ptx) : ptx_(std::move(ptx)) {}
+  std::vector<std::string> ptx_modules() const override { return ptx_; }
+  std::string image(const std::string& name) const override { return link_for_the_driver(name, ptx_, {}); }
+
+ private:
+  std::vector<std::string> ptx_;
+};
+
 }  // namespace
+
+std::shared_ptr<const detail::PortableSource> source_of_modules(std::vector<std::string> ptx) {
+  return std::make_shared<Modules>(std::move(ptx));
+}
 
 std::vector<std::string> LinkedFrom::ptx_modules() const {
   std::optional<Parts> parts = parts_of(*this);
@@ -63,10 +85,7 @@ std::string LinkedFrom::image(const std::string& name) const {
   std::optional<Parts> parts = parts_of(*this);
   if (!parts || parts->ptx.empty()) return {};
   if (parts->ptx.size() == 1 && parts->libraries.empty()) return std::move(parts->ptx.front());
-  const std::unique_ptr<LinkState> link = start_driver_link({.name = name});
-  for (std::string& ptx : parts->ptx) link->add({.type = Target::ptx, .name = name, .bytes = std::move(ptx)});
-  for (const Code* library : parts->libraries) link->add(*library);
-  return link->complete(Target::cubin).bytes;
+  return link_for_the_driver(name, std::move(parts->ptx), parts->libraries);
 }
 
 }  // namespace cuprum::core
