@@ -9,7 +9,7 @@ install(TARGETS cuprum EXPORT cuprum-targets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cuprum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET softgpu)
-  install(TARGETS softgpu softgpu_forward LIBRARY DESTINATION ${_softgpu_dir})
+  install(TARGETS softgpu softgpu_nvml softgpu_forward LIBRARY DESTINATION ${_softgpu_dir})
   install(FILES $<TARGET_FILE_DIR:softgpu>/libcuda.so DESTINATION ${_softgpu_dir})  # a link
 endif()
 

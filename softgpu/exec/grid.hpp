@@ -40,6 +40,7 @@ struct GridLaunch {
   std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0, shared_alignment = 1;
   std::string kernel_name;                        // for messages
   int priority = 0;                               // lower runs first, as CUDA's
+  std::uint32_t device = 0;                       // whose time it takes: see PoolOptions::usage
   bool cooperative = false;                       // all blocks in flight at once
   std::unique_ptr<abi::GridWorkspace> workspace;  // a cooperative grid's
   DeviceHeap* heap = nullptr;                     // of malloc() and free(); null: there is no room

@@ -60,9 +60,10 @@ bool spin(std::chrono::nanoseconds limit, Changed changed) {
 }  // namespace
 
 struct Pool::Impl {
-  explicit Impl(unsigned workers)
+  Impl(unsigned workers, usage::Page* usage)
       : worker_limit(workers),
-        scheduler(workers, {.work_waits = [this] { wake_or_start_worker(); }, .progress = [this] { announce(); }}) {}
+        scheduler(workers, {.work_waits = [this] { wake_or_start_worker(); }, .progress = [this] { announce(); }},
+                  usage) {}
 
   void wake_or_start_worker();
   void start_worker();
@@ -84,7 +85,7 @@ struct Pool::Impl {
 };
 
 Pool::Pool(PoolOptions options)
-    : impl_(std::make_unique<Impl>(options.workers != 0 ? options.workers : usable_cores())) {}
+    : impl_(std::make_unique<Impl>(options.workers != 0 ? options.workers : usable_cores(), options.usage)) {}
 
 Pool::~Pool() {
   impl_->scheduler.stop();

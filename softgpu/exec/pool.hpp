@@ -16,11 +16,13 @@
 #include <type_traits>
 
 #include "softgpu/exec/grid.hpp"
+#include "softgpu/usage/page.hpp"
 
 namespace softgpu::exec {
 
 struct PoolOptions {
-  unsigned workers = 0;  // threads that run blocks at the same time; 0: one per core this process may use
+  unsigned workers = 0;          // threads that run blocks at the same time; 0: one per core this process may use
+  usage::Page* usage = nullptr;  // where to note which seats run kernels, and for how long; null: nowhere
 };
 
 // A copy, a set, a host-side step of a stream: short, never blocks, never throws.

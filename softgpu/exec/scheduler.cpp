@@ -27,7 +27,8 @@ bool is_small(const GridRun& grid) {
 
 }  // namespace
 
-Scheduler::Scheduler(unsigned seats, Hooks hooks) : hooks_(std::move(hooks)), seats_(seats) {
+Scheduler::Scheduler(unsigned seats, Hooks hooks, usage::Page* usage)
+    : hooks_(std::move(hooks)), seats_(seats), busy_notes_(usage) {
   for (std::uint32_t i = seats; i-- > 0;) {
     seats_[i].number = i;
     free_seats_.push_back(&seats_[i]);
@@ -102,6 +103,7 @@ bool Scheduler::take_from(GridRun& grid, Work& work) {
     return work.dropped > 0;
   }
   const Clock::time_point now = Clock::now();
+  work.begin = now;
   const bool can_resume = !grid.set_aside.empty() && !grid.backoff.resting(now);
   if (may_start_fresh(grid) && (grid.fresh_turn || !can_resume)) {
     grid.fresh_turn = false;
@@ -136,6 +138,7 @@ std::optional<Scheduler::Work> Scheduler::take(const Runner& runner) {
     }
     work->seat = free_seats_.back();
     free_seats_.pop_back();
+    if (work->grid) busy_notes_.begin(work->seat->number, work->grid->launch.device, work->begin);
     wake = work_waits();
   }
   if (wake) hooks_.work_waits();
@@ -148,12 +151,14 @@ bool Scheduler::run_one(const Runner& runner) {
   t_working = true;
   run(*work, runner);
   t_working = false;
-  release(*work->seat);
+  release(*work->seat, work->grid != nullptr);
   return true;
 }
 
-void Scheduler::release(Seat& seat) {
+void Scheduler::release(Seat& seat, bool ran_grid) {
+  const Clock::time_point now = ran_grid ? busy_notes_.now() : Clock::time_point();
   const Lock lock(mutex_);
+  if (ran_grid) busy_notes_.end(seat.number, now);
   free_seats_.push_back(&seat);
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "softgpu/exec/busy_notes.hpp"
 #include "softgpu/exec/grid_run.hpp"
 
 namespace softgpu::exec {
@@ -39,7 +40,7 @@ class Scheduler {
     std::function<void()> work_waits;  // there is something to do that nobody is about to look at
     std::function<void()> progress;    // an on_done or a job has returned
   };
-  Scheduler(unsigned seats, Hooks);
+  Scheduler(unsigned seats, Hooks, usage::Page* usage = nullptr);
   ~Scheduler();
 
   void add(std::unique_ptr<GridRun>);
@@ -75,7 +76,8 @@ class Scheduler {
   struct Work {
     Seat* seat = nullptr;
     std::unique_ptr<JobRun> job;
-    GridRun* grid = nullptr;
+    GridRun* grid = nullptr;              // which may be gone by the time that its last block has been run
+    Clock::time_point begin;              // of a grid
     BlockRange fresh;                     // to be started,
     std::unique_ptr<ClusterRun> resumed;  // to be resumed,
     std::uint64_t dropped = 0;            // or only to be reported
@@ -104,7 +106,7 @@ class Scheduler {
   std::uint64_t drop_blocks_locked(GridRun&, Outcome, const std::string& reason = {});
   void report_ended(GridRun&, std::uint64_t blocks);
   void finish(GridRun&);
-  void release(Seat&);
+  void release(Seat&, bool ran_grid);
   bool provide_cluster(Seat&);
   bool start_cluster(GridRun&, std::uint64_t number, Seat&);
   void keep_for_reuse(std::unique_ptr<ClusterRun>);
@@ -115,6 +117,7 @@ class Scheduler {
   std::vector<Seat> seats_;
   std::vector<Seat*> free_seats_;
   std::vector<std::unique_ptr<ClusterRun>> spare_clusters_;
+  BusyNotes busy_notes_;
   bool lookout_ = false;
   std::atomic<unsigned> sleepers_{0};
   std::atomic<std::uint64_t> activity_{0};

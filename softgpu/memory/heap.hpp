@@ -14,7 +14,9 @@ class Heap {
  public:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-  Heap(AddressSpace& space, std::size_t capacity) : space_(space), capacity_(capacity) {}
+  // `counter`: where to keep the number of bytes in use, for others to look at; null: in here.
+  Heap(AddressSpace& space, std::size_t capacity, std::size_t* counter = nullptr)
+      : space_(space), capacity_(capacity), used_(counter != nullptr ? *counter : own_counter_) {}
   virtual ~Heap() = default;
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -34,7 +36,8 @@ class Heap {
  private:
   AddressSpace& space_;
   const std::size_t capacity_;
-  std::atomic<std::size_t> used_{0};
+  alignas(std::atomic_ref<std::size_t>::required_alignment) std::size_t own_counter_ = 0;
+  const std::atomic_ref<std::size_t> used_;
 };
 
 }  // namespace softgpu::memory

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "softgpu/runtime/base/error.hpp"
@@ -22,18 +23,6 @@ std::atomic<CUresult> current_state{CUDA_ERROR_NOT_INITIALIZED};
 // The threads that run kernels stay behind in the parent; a child can't use the driver, as with a real one.
 void after_fork_in_child() {
   if (instance.load() != nullptr) current_state.store(CUDA_ERROR_NOT_INITIALIZED);
-}
-
-std::size_t half_of_machine_memory() {
-  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
-  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
-}
-
-Config complete(Config config) {
-  if (config.memory.empty()) config.memory.push_back(0);
-  for (std::size_t& bytes : config.memory)
-    bytes = memory::round_up(bytes != 0 ? bytes : half_of_machine_memory(), memory::kHugePageBytes);
-  return config;
 }
 
 // Room for all devices, pinned and managed memory, and fragmentation. It is addresses, not memory.
@@ -74,9 +63,10 @@ const Settings& settings() {
 }  // namespace
 
 Driver::Driver(const Config& config)
-    : space_(reservation(config)),
-      work_(config.workers),
-      devices_(config, work_.pool.workers(), space_),
+    : publication_(config.runtime_dir, config.devices, config.workers),
+      space_(reservation(config)),
+      work_(config.workers, publication_.page()),
+      devices_(config, space_, publication_.page()),
       memory_(work_, devices_, space_),
       code_(memory_, config.compiler, std::make_shared<jit::ObjectCache>(cache_options(config))),
       graphs_(memory_),
@@ -100,12 +90,13 @@ CUresult Driver::initialize() {
   if (instance.load() != nullptr) return current_state;
   if (!settings().valid) return CUDA_ERROR_INVALID_VALUE;
   try {
-    instance.store(new Driver(complete(settings().config)));
+    instance.store(new Driver(completed(settings().config)));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "softgpu: no room in the address space of this process for a device's memory\n");
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  std::atexit([] { instance.load()->publication_.withdraw(); });
   current_state.store(CUDA_SUCCESS);
   return CUDA_SUCCESS;
 }

@@ -17,6 +17,7 @@
 #include "softgpu/runtime/memory/virtual_memory.hpp"
 #include "softgpu/runtime/work/primary_context.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
+#include "softgpu/usage/publication.hpp"
 
 namespace softgpu::runtime {
 
@@ -50,6 +51,7 @@ class Driver {
  private:
   explicit Driver(const Config& config);
 
+  usage::Publication publication_;
   memory::AddressSpace space_;
   WorkServices work_;
   const Devices devices_;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: check_symbols.py LIBRARY libcuprum|softgpu|forward
+"""usage: check_symbols.py LIBRARY libcuprum|softgpu|nvml|forward
 
 Checks what a shared library exports. A symbol that leaks from LLVM or the standard library would be bound to the
 copy that another library of the process brings.
@@ -16,6 +16,7 @@ RULES = {
     "libcuprum": (r"(?:(?:vtable|typeinfo|typeinfo name|VTT) for )?(?:non-virtual thunk to )?cuprum::v0_1::.*@@CUPRUM_0\.1|CUPRUM_0\.1",
                   ["cuprum::v0_1::Device::name() const@@CUPRUM_0.1", "CUPRUM_0.1"]),
     "forward": (r"dlm?open|dlsym|nvrtcGetCUBIN(Size)?|(__)?nvJitLink\w*", ["dlopen", "dlsym", "nvrtcGetCUBIN", "__nvJitLinkCreate_13_0"]),
+    "nvml": (r"nvml[A-Z]\w*", ["nvmlInit_v2", "nvmlDeviceGetCount_v2", "nvmlDeviceGetPowerUsage"]),
     "softgpu": (r"cu[A-Z]\w*", ["cuInit", "cuGetProcAddress_v2", "cuLaunchKernelEx", "cuMemAlloc_v2"]),
 }
 

@@ -14,7 +14,7 @@ echo "$(basename "$wheel"): $(stat --format=%s "$wheel") bytes"
 
 # What is in it, and that nothing else is.
 files=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 { print $1 }')
-for wanted in cuprum/__init__.py cuprum/lib/libcuprum.so. cuprum/lib/cuprum/softgpu/libcuda.so.1 cuprum/bin/cuprum cuprum/_core. cuprum/py.typed; do
+for wanted in cuprum/__init__.py cuprum/lib/libcuprum.so. cuprum/lib/cuprum/softgpu/libcuda.so.1 cuprum/lib/cuprum/softgpu/libnvidia-ml.so.1 cuprum/bin/cuprum cuprum/_core. cuprum/py.typed; do
   grep -q "^$wanted" <<<"$files" || { echo "$wanted is missing in the wheel" >&2; exit 1; }
 done
 strange=$(grep -vE '^(cuprum|cuprum-[0-9.]+\.dist-info)/' <<<"$files" || true)

@@ -143,6 +143,7 @@ constexpr std::array kSettings = {
     Setting{"SOFTGPU_CACHE_DIR", [](auto, auto& text, auto& c) { c.cache_dir = text; }},
     Setting{"SOFTGPU_CACHE_SIZE", [](auto name, auto& text, auto& c) { c.cache_size = parse_bytes(name, text); }},
     Setting{"SOFTGPU_STRICT", [](auto name, auto& text, auto& c) { set_switch(name, text, c.strict); }},
+    Setting{"SOFTGPU_RUNTIME_DIR", [](auto, auto& text, auto& c) { c.runtime_dir = text; }},
     Setting{"SOFTGPU_WIDTH", [](auto name, auto& text, auto& c) { set_width(name, text, c.compiler.width); }},
     Setting{"SOFTGPU_DUMP", [](auto name, auto& text, auto& c) { set_passes(name, text, c.compiler.dump); }},
     Setting{"SOFTGPU_TIME_PASSES",

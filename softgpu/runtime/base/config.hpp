@@ -37,14 +37,19 @@ struct Config {
   unsigned workers = 0;      // SOFTGPU_WORKERS: threads that run kernels; 0: one per core
   std::string cache_dir;     // SOFTGPU_CACHE_DIR: folder for compiled kernels; empty: the user's cache folder
   std::optional<std::size_t> cache_size;  // SOFTGPU_CACHE_SIZE: most bytes that folder may hold; 0 switches it off
-  Trace trace;                            // SOFTGPU_TRACE
-  bool strict = false;                    // SOFTGPU_STRICT: 1 to end programs that do what a GPU's driver may crash by
+  // SOFTGPU_RUNTIME_DIR: folder in which processes see each other's use of the devices; empty: the user's own
+  std::string runtime_dir;
+  Trace trace;          // SOFTGPU_TRACE
+  bool strict = false;  // SOFTGPU_STRICT: 1 to end programs that do what a GPU's driver may crash by
   // SOFTGPU_WIDTH: threads that run in step where a kernel allows it, 1, 8, 16 or 32, or auto. SOFTGPU_DUMP: passes of
   // the compiler behind which the code is written to stderr. SOFTGPU_TIME_PASSES: 1 to write there what each pass took.
   jit::CompilerSettings compiler;
 
   std::size_t memory_of(unsigned device) const { return memory[std::min<std::size_t>(device, memory.size() - 1)]; }
 };
+
+// With numbers in place of what was left to softgpu: the memory of the devices, and the workers.
+Config completed(Config config);
 
 // Looks a setting up by name; empty when it is not set.
 using Lookup = std::function<std::optional<std::string>(const char* name)>;

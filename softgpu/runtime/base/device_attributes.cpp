@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/device_facts.hpp"
 
 namespace softgpu::runtime {
 namespace {
 
-using Value = int (*)(const Device&);
+using Value = int (*)(const DeviceFacts&);
 
 struct Row {
   CUdevice_attribute attribute;
@@ -18,9 +18,9 @@ struct Row {
 
 #define FIXED(name, value) \
   Row { CU_DEVICE_ATTRIBUTE_##name, value, nullptr }
-#define COMPUTED(name, expression)                                                        \
-  Row {                                                                                   \
-    CU_DEVICE_ATTRIBUTE_##name, 0, [](const Device& device) -> int { return expression; } \
+#define COMPUTED(name, expression)                                                             \
+  Row {                                                                                        \
+    CU_DEVICE_ATTRIBUTE_##name, 0, [](const DeviceFacts& device) -> int { return expression; } \
   }
 
 constexpr Row kRows[] = {
@@ -196,7 +196,7 @@ int release_of(CUdevice_attribute attribute) {
 
 }  // namespace
 
-std::optional<int> Device::attribute(CUdevice_attribute wanted) const {
+std::optional<int> DeviceFacts::attribute(CUdevice_attribute wanted) const {
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.attribute == wanted; });
   if (row == std::end(kRows) || release_of(wanted) > cuda_version_) return std::nullopt;

@@ -5,9 +5,9 @@
 
 namespace softgpu::runtime {
 
-Devices::Devices(const Config& config, unsigned workers, memory::AddressSpace& space) {
+Devices::Devices(const Config& config, memory::AddressSpace& space, usage::Page& usage) {
   for (unsigned i = 0; i < config.devices; ++i)
-    devices_.push_back(std::make_unique<Device>(static_cast<int>(i), config, workers, space));
+    devices_.push_back(std::make_unique<Device>(static_cast<int>(i), config, space, &usage.device[i].memory_bytes));
 }
 
 Device& Devices::at(int ordinal) const {

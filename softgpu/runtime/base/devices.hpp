@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "softgpu/runtime/base/device.hpp"
+#include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
 
 // Does not change once it is made.
 class Devices {
  public:
-  Devices(const Config& config, unsigned workers, memory::AddressSpace& space);
+  // `config` is complete. `usage` is where they count what they hand out.
+  Devices(const Config& config, memory::AddressSpace& space, usage::Page& usage);
 
   int count() const { return static_cast<int>(devices_.size()); }
   Device& at(int ordinal) const;  // throws CUDA_ERROR_INVALID_DEVICE

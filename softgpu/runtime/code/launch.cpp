@@ -191,6 +191,7 @@ exec::GridLaunch make_grid(Function& function, Module& module, const LaunchReque
                           .shared_alignment = function.facts().shared_alignment,
                           .kernel_name = function.facts().name,
                           .priority = request.priority,
+                          .device = static_cast<std::uint32_t>(module.context().device().ordinal()),
                           .cooperative = request.cooperative,
                           .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
                           .heap = function.facts().uses_heap ? &module.context().kernel_heap() : nullptr,

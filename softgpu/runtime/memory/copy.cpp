@@ -10,6 +10,7 @@
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/stream_work.hpp"
+#include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -108,12 +109,26 @@ void perform(const Fill& fill) {
   for (std::size_t y = 0; y < fill.height; ++y) row(fill.target + y * fill.pitch, fill.width, fill.value);
 }
 
+// Where the time is counted that copies and fills of a device's memory take.
+usage::DeviceCounters* counters_of(const Context& context) { return &context.counters(); }
+
+// Small ones are not counted: they take less than looking at the clock.
+template <typename Request>
+void perform_counted(const Request& request, usage::DeviceCounters* counters) {
+  constexpr std::size_t kLeastCountedBytes = 64 * 1024;
+  if (request.bytes() < kLeastCountedBytes) return perform(request);
+  const std::uint64_t begin = usage::now_ns();
+  perform(request);
+  usage::shared(counters->copy_ns).fetch_add(usage::now_ns() - begin, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void copy(const MemoryServices& services, Stream& stream, const Copy& copy) {
   if (copy.bytes() == 0) return;
   check(services, copy, stream.context().device());
-  between_devices(services, stream, copy, [&] { work_in_turn(stream, [&] { perform(copy); }); });
+  between_devices(services, stream, copy,
+                  [&] { work_in_turn(stream, [&] { perform_counted(copy, counters_of(stream.context())); }); });
 }
 
 void copy_async(const MemoryServices& services, Stream& stream, const Copy& request) {
@@ -121,15 +136,15 @@ void copy_async(const MemoryServices& services, Stream& stream, const Copy& requ
   const auto [target, source] = check(services, request, stream.context().device());
   const bool between_hosts = target != Residence::device && source != Residence::device;
   const bool target_is_pageable = target == Residence::pageable, source_is_pageable = source == Residence::pageable;
-  between_devices(services, stream, request, [&] {
+  between_devices(services, stream, request, [&, counters = counters_of(stream.context())] {
     if (target_is_pageable || (between_hosts && source_is_pageable))
-      work_in_turn(stream, [&] { perform(request); });
+      work_in_turn(stream, [&] { perform_counted(request, counters); });
     else if (!source_is_pageable)
-      enqueue_work(stream, request.bytes(), [request] { perform(request); });
+      enqueue_work(stream, request.bytes(), [request, counters] { perform_counted(request, counters); });
     else if (request.bytes() <= kInlineBytes)
       copy_staged(stream, request);
     else
-      work_in_turn(stream, [&] { perform(request); });
+      work_in_turn(stream, [&] { perform_counted(request, counters); });
   });
 }
 
@@ -147,10 +162,12 @@ void copy_batch(const MemoryServices& services, Stream& stream, std::span<const 
     bytes += copy.bytes();
     access == SourceAccess::during_call ? static_cast<void>(staged.emplace_back(copy)) : copies.push_back(copy);
   }
-  enqueue_work(stream, bytes, [copies = std::move(copies), staged = std::move(staged)]() mutable {
-    for (const Copy& copy : copies) perform(copy);
-    for (Staged& copy : staged) copy.finish();
-  });
+  enqueue_work(
+      stream, bytes,
+      [copies = std::move(copies), staged = std::move(staged), counters = counters_of(stream.context())]() mutable {
+        for (const Copy& copy : copies) perform_counted(copy, counters);
+        for (Staged& copy : staged) copy.finish();
+      });
 }
 
 // Memory that a graph uses may be gone by the time it is launched, which must not take the program with it.
@@ -163,7 +180,7 @@ OpRef make_checked_op(const MemoryServices& services, const OpPlace& place, cons
     } catch (const Failure& failure) {
       return context->record_outcome(exec::Outcome::illegal_address, failure.what());
     }
-    perform(request);
+    perform_counted(request, counters_of(*context));
   });
 }
 
@@ -192,7 +209,8 @@ void check_fill(const MemoryServices& services, const Fill& fill, const Context&
 void fill_async(const MemoryServices& services, Stream& stream, const Fill& fill) {
   if (fill.bytes() == 0) return;
   check_fill(services, fill, stream.context());
-  enqueue_work(stream, fill.bytes(), [fill] { perform(fill); });
+  enqueue_work(stream, fill.bytes(),
+               [fill, counters = counters_of(stream.context())] { perform_counted(fill, counters); });
 }
 
 }  // namespace softgpu::runtime

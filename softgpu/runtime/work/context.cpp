@@ -31,6 +31,16 @@ CUresult error_of(exec::Outcome outcome) {
   return CUDA_ERROR_UNKNOWN;
 }
 
+// What NVIDIA's driver writes to the system's log for such an error, and tells those who watch the device.
+std::uint32_t xid_of(CUresult error) {
+  switch (error) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS: return 31;  // a page fault
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION: return 13;  // an exception of the engine
+    default: return 43;                              // the program's own error
+  }
+}
+
 constexpr std::size_t kDefaultLimits[CU_LIMIT_MAX] = {
     1024,                  // stack
     std::size_t{1} << 20,  // printf
@@ -59,11 +69,12 @@ Context::Context(WorkServices& services, Device& device, unsigned flags, bool pr
 std::shared_ptr<Context> Context::create(WorkServices& services, Device& device, unsigned flags, bool primary) {
   const std::shared_ptr<Context> context(new Context(services, device, flags, primary));
   context->legacy_stream_ = std::make_unique<Stream>(*context, StreamKind::legacy, 0);
+  usage::shared(context->counters().contexts).fetch_add(1, std::memory_order_relaxed);
   return context;
 }
 
 void Context::destroy(bool cancel) {
-  destroyed_ = true;
+  if (!destroyed_.exchange(true)) usage::shared(counters().contexts).fetch_sub(1, std::memory_order_relaxed);
   if (cancel) {
     cancel_->store(true);
     services_.pool.notify();
@@ -110,6 +121,12 @@ void Context::fail(CUresult error, std::string_view reason) noexcept {
     // Without words, then.
   }
   error_.store(error, std::memory_order_release);
+  usage::shared(counters().last_fault_xid).store(xid_of(error), std::memory_order_relaxed);
+  usage::shared(counters().faults).fetch_add(1, std::memory_order_release);
+}
+
+usage::DeviceCounters& Context::counters() const {
+  return services_.usage.device[static_cast<std::size_t>(device_.ordinal())];
 }
 
 std::string Context::error_reason() const {

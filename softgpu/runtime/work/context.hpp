@@ -15,6 +15,7 @@
 #include "softgpu/exec/grid.hpp"
 #include "softgpu/memory/kernel_heap.hpp"
 #include "softgpu/runtime/work/stream_set.hpp"
+#include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
 
@@ -71,6 +72,8 @@ class Context : public std::enable_shared_from_this<Context> {
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
   bool has_peer(std::uint64_t context_id) const;
+  // What others see of this process's use of the device.
+  usage::DeviceCounters& counters() const;
   CUfunc_cache cache_config() const { return cache_config_; }
   void set_cache_config(CUfunc_cache config) { cache_config_ = config; }
 

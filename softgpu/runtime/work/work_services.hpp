@@ -10,6 +10,7 @@
 #include "softgpu/runtime/base/handles.hpp"
 #include "softgpu/runtime/work/host_functions.hpp"
 #include "softgpu/runtime/work/value_waits.hpp"
+#include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
 
@@ -19,11 +20,12 @@ class Stream;
 
 // Thread-safe, but for what is to be set up before there is a context.
 struct WorkServices {
-  explicit WorkServices(unsigned workers) : pool({.workers = workers}) {}
+  WorkServices(unsigned workers, usage::Page& page) : usage(page), pool({.workers = workers, .usage = &page}) {}
 
   // Blocks until everything in all streams of all contexts is done.
   void wait_for_all_contexts();
 
+  usage::Page& usage;  // what others see of this process
   exec::Pool pool;
   HostFunctions host_functions;
   ValueWaits value_waits;

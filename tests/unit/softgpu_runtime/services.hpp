@@ -15,12 +15,14 @@ struct Services {
     Config config;
     config.devices = 2;
     config.memory = {kDeviceBytes};
+    config.workers = 2;
     return config;
   }
 
   memory::AddressSpace space{std::size_t{1} << 32};
-  WorkServices work{2};
-  Devices devices{config(), work.pool.workers(), space};
+  usage::Page usage{};
+  WorkServices work{2, usage};
+  Devices devices{config(), space, usage};
   MemoryServices memory{work, devices, space};
 };
 

@@ -1,4 +1,4 @@
-#include "softgpu/runtime/base/device.hpp"
+#include "softgpu/runtime/base/device_facts.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -24,18 +24,18 @@ std::string processor_name() {
 
 }  // namespace
 
-Device::Device(int ordinal, const Config& config, unsigned workers, memory::AddressSpace& space)
+DeviceFacts::DeviceFacts(int ordinal, const Config& config)
     : ordinal_(ordinal),
       compute_capability_(config.compute_capability),
       profile_(profile_of(config.compute_capability)),
-      multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : workers)),
+      multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : config.workers)),
       has_memory_pools_(config.memory_pools),
       cuda_version_(config.cuda_version),
-      name_("Cuprum softgpu (" + processor_name() + ")"),
-      heap_(std::make_shared<memory::Heap>(space, config.memory_of(static_cast<unsigned>(ordinal)))) {}
+      memory_bytes_(config.memory_of(static_cast<unsigned>(ordinal))),
+      name_("Cuprum softgpu (" + processor_name() + ")") {}
 
 // Stable for a machine's n-th device, and a version 8 UUID, so that it is nobody else's.
-CUuuid Device::uuid() const {
+CUuuid DeviceFacts::uuid() const {
   CUuuid uuid{};
   std::memcpy(uuid.bytes, "softgpu", 7);
   uuid.bytes[6] = static_cast<char>(0x80);
@@ -45,7 +45,7 @@ CUuuid Device::uuid() const {
   return uuid;
 }
 
-std::string Device::pci_bus_id() const {
+std::string DeviceFacts::pci_bus_id() const {
   char text[32];
   std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(ordinal_ + 1));
   return text;

@@ -1,0 +1,42 @@
+#include "softgpu/usage/folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "softgpu/usage/publication.hpp"
+
+namespace softgpu::usage {
+namespace {
+
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+
+bool is_ours_alone(const struct stat& status) { return status.st_uid == geteuid() && (status.st_mode & kOthers) == 0; }
+
+}  // namespace
+
+File::~File() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+File open_folder(const std::string& path, bool make) {
+  if (make) mkdir(path.c_str(), S_IRWXU);  // it may be there already; what counts is what is opened
+  File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!folder || fstat(folder.descriptor(), &status) != 0 || !is_ours_alone(status)) return File(-1);
+  return folder;
+}
+
+std::string user_folder() {
+  char path[64];
+  std::snprintf(path, sizeof path, "/run/user/%u", static_cast<unsigned>(geteuid()));
+  struct stat status;
+  if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && is_ours_alone(status))
+    return std::string(path) + "/softgpu";
+  std::snprintf(path, sizeof path, "/tmp/softgpu-%u", static_cast<unsigned>(geteuid()));
+  return path;
+}
+
+}  // namespace softgpu::usage
