@@ -91,6 +91,9 @@ void forbid_construction(nb::class_<Class>& bound, const char* message) {
   });
 }
 
+/// Extents as LaunchConfig has them in Python: (x, y, z).
+nb::tuple tuple_of(const Dim3& extents);
+
 /// The type of an object, for messages: "<class 'int'>".
 std::string type_of(nb::handle object);
 
@@ -138,8 +141,8 @@ Stream own_stream_from(nb::handle object);
 /// Options as an object of the class in cuprum._options, of what a caller gave: that, a dict or None.
 nb::object options_object(const char* options_class, nb::handle given, const char* what);
 
-/// Throws TypeError that names a field of options, and what it has.
-[[noreturn]] void refuse_field(nb::handle options, const char* name);
+/// Throws TypeError that names a field of options and what it has, and what is expected if that is given.
+[[noreturn]] void refuse_field(nb::handle options, const char* name, const char* expected = nullptr);
 
 /// A field of such an object. Throws TypeError for one of another type.
 template <typename T>

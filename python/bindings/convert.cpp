@@ -97,10 +97,12 @@ nb::object member_of(const char* enumeration, const std::string& value) {
   return nb::module_::import_("cuprum.typing").attr(enumeration)(value);
 }
 
-void refuse_field(nb::handle options, const char* name) {
-  const std::string message = nb::cast<std::string>(options.type().attr("__name__")) + "." + name + " can't be " +
-                              nb::cast<std::string>(nb::repr(nb::object(options.attr(name))));
-  throw nb::type_error(message.c_str());
+void refuse_field(nb::handle options, const char* name, const char* expected) {
+  const std::string field = nb::cast<std::string>(options.type().attr("__name__")) + "." + name;
+  const std::string given = nb::cast<std::string>(nb::repr(nb::object(options.attr(name))));
+  const std::string problem =
+      expected ? std::string(" must be ") + expected + ", or None, not " + given : " can't be " + given;
+  throw nb::type_error((field + problem).c_str());
 }
 
 bool flag(nb::handle options, const char* name) {

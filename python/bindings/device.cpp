@@ -229,13 +229,7 @@ void bind_device(nb::module_& module) {
              return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
            })
       .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
-      .def(
-          "__eq__",
-          [](const PythonDevice& self, nb::handle other) -> nb::object {
-            if (!nb::isinstance<PythonDevice>(other)) return nb::borrow(Py_NotImplemented);
-            return nb::bool_(self.device == nb::cast<const PythonDevice&>(other).device);
-          },
-          nb::arg().none())
+      .def("__eq__", &equal<PythonDevice>, nb::arg().none())
       .def("__reduce__", [](const PythonDevice& self) {
         return nb::make_tuple(nb::type<PythonDevice>(), nb::make_tuple(self.device.device_id()));
       });

@@ -8,6 +8,8 @@ namespace cuprum::python {
 struct PythonDevice {
   Device device;
   bool is_initialised = false;  ///< set_current() was called on it, so on its thread
+
+  bool operator==(const PythonDevice& other) const { return device == other.device; }
 };
 
 }  // namespace cuprum::python

@@ -6,8 +6,6 @@ namespace {
 
 using namespace cuprum::graph;
 
-nb::tuple tuple_of(const Dim3& extents) { return nb::make_tuple(extents.x, extents.y, extents.z); }
-
 template <typename Handle>
 std::string address_text(Handle* handle) {
   return hexadecimal(reinterpret_cast<std::uint64_t>(handle));

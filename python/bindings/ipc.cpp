@@ -31,13 +31,7 @@ nb::class_<Descriptor> bind_descriptor(nb::module_& module, const char* name, co
           "from_bytes", [](const nb::bytes& bytes) { return Descriptor::from_bytes(span_of(bytes)); }, "data"_a,
           "Reads what to_bytes() gave, in any process.")
       .def("__reduce__", &reduce<Descriptor>)
-      .def(
-          "__eq__",
-          [](const Descriptor& self, nb::handle other) -> nb::object {
-            if (!nb::isinstance<Descriptor>(other)) return nb::borrow(Py_NotImplemented);
-            return nb::bool_(self == nb::cast<const Descriptor&>(other));
-          },
-          nb::arg().none())
+      .def("__eq__", &equal<Descriptor>, nb::arg().none())
       .def("__hash__", [](const Descriptor& self) { return nb::hash(bytes_of(self)); })
       .def("__repr__", [](const Descriptor& self) {
         std::ostringstream text;

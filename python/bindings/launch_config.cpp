@@ -38,8 +38,6 @@ Dim3 extents_from(const char* label, nb::handle given) {
   return extents;
 }
 
-nb::tuple tuple_of(const Dim3& extents) { return nb::make_tuple(extents.x, extents.y, extents.z); }
-
 void set_cluster(LaunchConfig& config, nb::handle given) {
   if (given.is_none()) {
     config.cluster.reset();
@@ -98,6 +96,8 @@ std::string representation(const LaunchConfig& self) {
 }
 
 }  // namespace
+
+nb::tuple tuple_of(const Dim3& extents) { return nb::make_tuple(extents.x, extents.y, extents.z); }
 
 void bind_launch_config(nb::module_& module) {
   nb::class_<LaunchConfig>(module, "LaunchConfig", nb::is_weak_referenceable(),

@@ -3,10 +3,6 @@
 namespace cuprum::python {
 namespace {
 
-[[noreturn]] void refuse_field(const char* name, const char* expected, nb::handle given) {
-  throw nb::type_error((std::string(name) + " must be " + expected + ", or None, not " + type_of(given)).c_str());
-}
-
 bool is_sequence(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Check(given.ptr()); }
 
 std::optional<std::string> text_of(nb::handle given) {
@@ -37,7 +33,7 @@ std::vector<T> one_or_several(nb::handle options, const char* name, const char* 
   if (given.is_none()) return values;
   const auto add = [&](nb::handle one) {
     const std::optional<T> value = read(one);
-    if (!value) refuse_field(name, expected, one);
+    if (!value) refuse_field(options, name, expected);
     values.push_back(*value);
   };
   if (is_sequence(given)) {
@@ -53,7 +49,7 @@ std::vector<T> one_or_several(nb::handle options, const char* name, const char* 
 std::optional<bool> truth_field(nb::handle options, const char* name) {
   const nb::object given = options.attr(name);
   if (given.is_none()) return std::nullopt;
-  if (PyUnicode_Check(given.ptr())) refuse_field(name, "True or False", given);
+  if (PyUnicode_Check(given.ptr())) refuse_field(options, name, "True or False");
   const int truth = PyObject_IsTrue(given.ptr());
   if (truth < 0) throw nb::python_error();
   return truth != 0;
@@ -63,7 +59,7 @@ std::optional<int> number_field(nb::handle options, const char* name) {
   const nb::object given = options.attr(name);
   if (given.is_none()) return std::nullopt;
   const std::optional<int> value = number_of(given);
-  if (!value) refuse_field(name, "an int", given);
+  if (!value) refuse_field(options, name, "an int");
   return value;
 }
 
@@ -71,7 +67,7 @@ std::optional<std::string> text_field(nb::handle options, const char* name) {
   const nb::object given = options.attr(name);
   if (given.is_none()) return std::nullopt;
   std::optional<std::string> text = text_of(given);
-  if (!text) refuse_field(name, "a str", given);
+  if (!text) refuse_field(options, name, "a str");
   return text;
 }
 

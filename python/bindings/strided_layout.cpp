@@ -312,13 +312,7 @@ void bind_strided_layout(nb::module_& module) {
           "shape"_a, "itemsize"_a, "stride_order"_a = "C", "Without gaps, in an order of the axes.")
       .def_static("dense_like", &dense_like, "other"_a, "stride_order"_a = "K",
                   "The same shape and itemsize without gaps and without an offset.")
-      .def(
-          "__eq__",
-          [](const PythonLayout& self, nb::handle other) -> nb::object {
-            if (!nb::isinstance<PythonLayout>(other)) return nb::borrow(Py_NotImplemented);
-            return nb::bool_(self.layout == nb::cast<const PythonLayout&>(other).layout);
-          },
-          nb::arg().none())
+      .def("__eq__", &equal<PythonLayout>, nb::arg().none())
       .def("__hash__",
            [](const PythonLayout& self) {
              return nb::hash(nb::make_tuple(tuple_of_numbers(self.layout.shape()),

@@ -8,6 +8,8 @@ namespace cuprum::python {
 struct PythonLayout {
   StridedLayout layout;
   bool has_strides = true;  ///< else they were given as None: dense in C order
+
+  bool operator==(const PythonLayout& other) const { return layout == other.layout; }
 };
 
 /// Of shape and strides as Python gives them: tuples of ints, the strides possibly None.

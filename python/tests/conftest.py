@@ -1,5 +1,7 @@
 """What the tests share: a current device and a stream, and that nothing of the library is left when a test ends."""
 
+import threading
+
 import pytest
 
 from cuprum import Device
@@ -15,3 +17,29 @@ def device():
 @pytest.fixture
 def stream(device):
     return device.create_stream()
+
+
+@pytest.fixture
+def results_of_threads():
+    """What a function returns on each of several threads, on which the device is current; what it raises there is raised."""
+
+    def run(function, count=4):
+        results, raised = [], []
+
+        def call():
+            try:
+                Device(0).set_current()
+                results.append(function())
+            except BaseException as error:
+                raised.append(error)
+
+        threads = [threading.Thread(target=call) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if raised:
+            raise raised[0]
+        return results
+
+    return run

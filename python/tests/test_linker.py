@@ -103,19 +103,9 @@ class TestLinking:
         assert isinstance(caught.value, LinkError)
         assert caught.value.log
 
-    def test_threads_take_turns(self, codes):
+    def test_threads_take_turns(self, codes, results_of_threads):
         linker = Linker(*codes)
-        results = []
-
-        def link():
-            Device(0).set_current()
-            results.append(linker.link("cubin").code)
-
-        threads = [threading.Thread(target=link) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        results = results_of_threads(lambda: linker.link("cubin").code)
         assert len(results) == 4
         assert len(set(results)) == 1
         Linker(*codes).link("cubin")
@@ -189,7 +179,7 @@ class TestLinker:
         "bad", [{"arch": 2.5}, {"max_register_count": "32"}, {"verbose": "yes"}, {"kernels_used": [3.5]}]
     )
     def test_refuses_wrong_types_with_the_name_of_the_option(self, codes, bad):
-        with pytest.raises(TypeError, match=f"^{next(iter(bad))} must be "):
+        with pytest.raises(TypeError, match=rf"^LinkerOptions\.{next(iter(bad))} must be "):
             Linker(*codes, options=bad)
 
     def test_refuses_values_that_are_none(self, codes):

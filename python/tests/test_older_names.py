@@ -10,7 +10,7 @@ from cuprum._older import RENAMED
 
 @pytest.mark.parametrize(
     ("cls", "older", "present"),
-    [(cls, older, present) for cls, names in RENAMED.items() for older, present, _ in names],
+    [(cls, older, present) for cls, names in RENAMED.items() for older, present in names],
 )
 def test_each_older_name_is_there(cls, older, present):
     bound = getattr(_core, cls)
