@@ -1,7 +1,7 @@
 // Random graphs leave the same memory as their nodes one by one.
 //
 // CONFORMANCE_GRAPH_SEEDS=first:count runs other seeds than those of the suite, in this process alone.
-#include "conformance/random_graph.hpp"
+#include "support/random_graph.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,9 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "conformance/conditional.hpp"
+
 namespace conformance {
 namespace {
 
+using namespace random_graph;
 using Kind = RandomOperation::Kind;
 constexpr int kCell = RandomProgram::kCell;
 

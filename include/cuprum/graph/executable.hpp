@@ -40,17 +40,31 @@ class CUPRUM_API ExecutableGraphNode {
   /// For Graph::operator[].
   ExecutableGraphNode(std::shared_ptr<cuprum::detail::GraphExecSlot> graph, const GraphNode& node)
       : graph_(std::move(graph)), node_(node) {}
-  /// For the kinds that can be disabled.
-  bool enabled() const;
-  /// For the same.
-  void set_enabled(bool enabled) const;
 
   std::shared_ptr<cuprum::detail::GraphExecSlot> graph_;  ///< the graph that it is in
   GraphNode node_;                                        ///< the node of the definition
 };
 
+/// A node of a kind that can be left out: kernels, copies and fills.
+class CUPRUM_API ExecutableOptionalNode : public ExecutableGraphNode {
+ public:
+  /// Takes disable() back.
+  void enable() const { set_enabled(true); }
+  /// Makes the node do nothing; others still wait for it, and it for others.
+  void disable() const { set_enabled(false); }
+  /// True unless it was disabled.
+  bool is_enabled() const;
+
+ protected:
+  /// For Graph::operator[].
+  using ExecutableGraphNode::ExecutableGraphNode;
+
+ private:
+  void set_enabled(bool enabled) const;
+};
+
 /// See KernelNode.
-class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
+class CUPRUM_API ExecutableKernelNode : public ExecutableOptionalNode {
  public:
   /// Another shape, kernel and arguments, as launch() takes them. Throws InvalidArgument when clusters or being
   /// cooperative would change: that is the definition's.
@@ -61,22 +75,16 @@ class CUPRUM_API ExecutableKernelNode : public ExecutableGraphNode {
   }
   /// The same with arguments known at run time, as NodePlace::launch takes them.
   void update(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const;
-  /// Takes disable() back.
-  void enable() const { set_enabled(true); }
-  /// Makes the node do nothing; others still wait for it, and it for others.
-  void disable() const { set_enabled(false); }
-  /// True unless it was disabled.
-  bool is_enabled() const { return enabled(); }
 
  private:
   friend class Graph;
-  using ExecutableGraphNode::ExecutableGraphNode;
+  using ExecutableOptionalNode::ExecutableOptionalNode;
   void replace(const LaunchConfig& config, const Kernel& kernel, const cuprum::detail::ArgumentList& arguments,
                cuprum::detail::KeptBuffers buffers) const;
 };
 
 /// See MemsetNode.
-class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
+class CUPRUM_API ExecutableMemsetNode : public ExecutableOptionalNode {
  public:
   /// See NodePlace::memset.
   template <cuprum::detail::Pattern T>
@@ -89,37 +97,25 @@ class CUPRUM_API ExecutableMemsetNode : public ExecutableGraphNode {
               std::size_t pitch = 0) const {
     replace(dst, cuprum::detail::FillPattern::of_bytes(value), width, height, pitch);
   }
-  /// Takes disable() back.
-  void enable() const { set_enabled(true); }
-  /// As ExecutableKernelNode::disable.
-  void disable() const { set_enabled(false); }
-  /// True unless it was disabled.
-  bool is_enabled() const { return enabled(); }
 
  private:
   friend class Graph;
-  using ExecutableGraphNode::ExecutableGraphNode;
+  using ExecutableOptionalNode::ExecutableOptionalNode;
   void replace(const Operand& dst, cuprum::detail::FillPattern pattern, std::size_t width, std::size_t height,
                std::size_t pitch) const;
 };
 
 /// See MemcpyNode.
-class CUPRUM_API ExecutableMemcpyNode : public ExecutableGraphNode {
+class CUPRUM_API ExecutableMemcpyNode : public ExecutableOptionalNode {
  public:
   /// See NodePlace::memcpy.
   void update(const Operand& dst, const Operand& src, std::size_t size) const;
   /// The same in two or three dimensions.
   void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
-  /// Takes disable() back.
-  void enable() const { set_enabled(true); }
-  /// As ExecutableKernelNode::disable.
-  void disable() const { set_enabled(false); }
-  /// True unless it was disabled.
-  bool is_enabled() const { return enabled(); }
 
  private:
   friend class Graph;
-  using ExecutableGraphNode::ExecutableGraphNode;
+  using ExecutableOptionalNode::ExecutableOptionalNode;
 };
 
 /// See ChildGraphNode.

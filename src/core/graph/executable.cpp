@@ -246,7 +246,7 @@ void set(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot, const Graph
 
 }  // namespace
 
-bool ExecutableGraphNode::enabled() const {
+bool ExecutableOptionalNode::is_enabled() const {
   const Kept<GraphExecResource> graph = open_graph(graph_);
   unsigned enabled = 0;
   driver::call<&Api::cuGraphNodeGetEnabled>(Doing{[&] { return text("asking whether ", node_, " is enabled"); }},
@@ -254,7 +254,7 @@ bool ExecutableGraphNode::enabled() const {
   return enabled != 0;
 }
 
-void ExecutableGraphNode::set_enabled(bool enabled) const {
+void ExecutableOptionalNode::set_enabled(bool enabled) const {
   const Kept<GraphExecResource> graph = open_graph(graph_);
   driver::call<&Api::cuGraphNodeSetEnabled>(
       Doing{[&] { return text(enabled ? "enabling " : "disabling ", node_, " of ", GraphAccess::executable(graph_)); }},

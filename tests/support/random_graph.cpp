@@ -1,8 +1,8 @@
-#include "conformance/random_graph.hpp"
+#include "support/random_graph.hpp"
 
 #include <algorithm>
 
-namespace conformance {
+namespace random_graph {
 namespace {
 
 using Kind = RandomOperation::Kind;
@@ -111,4 +111,4 @@ std::vector<std::vector<std::size_t>> order_of(const RandomList& list) {
   return order;
 }
 
-}  // namespace conformance
+}  // namespace random_graph

@@ -2,7 +2,8 @@
 //
 // A program works on cells of kCell ints. What it does is a list of operations, some of which hold lists themselves;
 // two operations of a list that use the same cell, one of them writing, are done in the order of the list, and no
-// others are ordered. So there is one right result, whatever runs at the same time.
+// others are ordered. So there is one right result, whatever runs at the same time. The tests of the driver's interface
+// and those of the library put the same programs together, each in its own way.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "conformance/conditional.hpp"
-
-namespace conformance {
+namespace random_graph {
 
 struct RandomOperation {
   enum class Kind {
@@ -51,4 +50,4 @@ RandomProgram random_program(std::uint32_t seed, int max_nodes);
 // Which earlier operations of the list each one has to come after.
 std::vector<std::vector<std::size_t>> order_of(const RandomList& list);
 
-}  // namespace conformance
+}  // namespace random_graph
