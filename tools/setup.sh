@@ -16,6 +16,7 @@ debian_packages=(
   libxxhash-dev                        # the hash of libcuprum's caches
   libgtest-dev libgmock-dev            # tests
   clang-format-19                      # a test that the sources are formatted
+  graphviz                             # pictures of CUDA graphs
   doxygen                              # the reference, whose comments a test reads
   python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI
   python3-dev                          # the Python package

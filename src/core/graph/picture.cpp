@@ -18,6 +18,7 @@ extern char** environ;
 namespace cuprum::inline CUPRUM_ABI::graph {
 namespace {
 
+using driver::Api;
 using support::text;
 
 std::string escaped(const std::string& label) {
@@ -49,13 +50,23 @@ std::string bytes_in_words(std::size_t bytes) {
   return text(bytes, bytes == 1 ? " byte" : " bytes");
 }
 
-std::string kernel_label(const KernelNode& node) {
-  std::string name = "kernel";
+std::string kernel_name(const KernelNode& node) {
   try {
-    name = node.kernel().name();
+    return node.kernel().name();
   } catch (const Error&) {
-    // of other code, whose name the driver doesn't tell
+    // Captured, or of other code: there is a CUfunction in the place of a kernel. Drivers before 12.3 don't tell its
+    // name.
+    const char* name = nullptr;
+    CUDA_KERNEL_NODE_PARAMS params{};
+    if (driver::try_call<&Api::cuGraphKernelNodeGetParams>(node.handle(), &params) == CUDA_SUCCESS && params.func &&
+        driver::try_call<&Api::cuFuncGetName>(&name, params.func) == CUDA_SUCCESS && name)
+      return name;
+    return "kernel";
   }
+}
+
+std::string kernel_label(const KernelNode& node) {
+  const std::string name = kernel_name(node);
   const auto count = [](const Dim3& extents, const char* what) {
     return text(extents_in_words(extents), " ", what, extents == Dim3() ? "" : "s");
   };

@@ -27,6 +27,14 @@ TEST_F(GraphPictureTest, NodesAndEdgesAreThere) {
                     Not(HasSubstr("color=red"))));
 }
 
+TEST_F(GraphPictureTest, CapturedKernelsHaveTheirNames) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  launch(builder, one, kernel("add"), data, 1);
+  launch(builder.stream(), one, kernel("shape"), data);
+  EXPECT_THAT(builder.end_building().graph_definition().to_dot(),
+              AllOf(HasSubstr("label=\"add\\n1 block of 1 thread\""), HasSubstr("label=\"shape\\n1 block")));
+}
+
 TEST_F(GraphPictureTest, TheSameGraphGivesTheSameText) {
   const auto build = [&] {
     GraphDefinition graph;
