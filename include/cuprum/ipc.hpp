@@ -115,6 +115,9 @@ class CUPRUM_API IPCAllocationHandle {
   /// Of the memory resource; none when nobody said.
   std::optional<Uuid> uuid() const;
 
+  /// Whether the pool is one of pinned memory, and not of a device's; false when nobody said.
+  bool is_pinned() const;
+
   /// Closes it for all copies; later use throws InvalidArgument. Closing twice does nothing. The memory resource that
   /// gave the handle is not affected.
   void close();

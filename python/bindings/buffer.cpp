@@ -154,7 +154,13 @@ IPCBufferDescriptor ipc_descriptor(const Buffer& self) {
   return without_gil([&] { return self.ipc_descriptor(); });
 }
 
+/// A buffer of another process can be passed on, too, and a queue of multiprocessing pickles it some time after it was
+/// put there, when it may be closed.
 nb::tuple reduce_buffer(nb::handle self) {
+  if (is_closed(*nb::inst_ptr<Buffer>(self))) {
+    const nb::object known = nb::module_::import_("cuprum._ipc").attr("description_of_import")(self);
+    if (!known.is_none()) return nb::borrow<nb::tuple>(known);
+  }
   const IPCBufferDescriptor descriptor = ipc_descriptor(*nb::inst_ptr<Buffer>(self));
   return nb::make_tuple(nb::module_::import_("cuprum._ipc").attr("buffer_from_descriptor"),
                         nb::make_tuple(resource_of_buffer(self), descriptor));

@@ -147,6 +147,20 @@ void bind_pool(nb::module_& module) {
       .def_prop_ro("uuid", &uuid_of, "Tells the pools that processes share apart; None when it is not shared.");
 }
 
+/// A handle of pinned memory that this process has not imported yet. As one of pinned memory it can't be taken for
+/// another.
+bool is_unknown_pinned_pool(nb::handle object) {
+  if (!nb::isinstance<IPCAllocationHandle>(object)) return false;
+  const IPCAllocationHandle& handle = nb::cast<const IPCAllocationHandle&>(object);
+  if (!handle.is_pinned() || !handle.uuid()) return false;
+  try {
+    PinnedMemoryResource::from_registry(*handle.uuid());
+    return false;
+  } catch (const InvalidArgument&) {
+    return true;
+  }
+}
+
 void bind_device_memory(nb::module_& module) {
   nb::class_<DeviceMemoryResource, MemoryPool> bound(
       module, "DeviceMemoryResource",
@@ -174,11 +188,19 @@ void bind_device_memory(nb::module_& module) {
       "from_allocation_handle",
       [](nb::handle device_id, nb::handle handle) {
         const Device device = device_from(device_id);
-        return imported_pool(
-            handle, [&](const auto& given) { return DeviceMemoryResource::from_allocation_handle(device, given); });
+        if (is_unknown_pinned_pool(handle)) {
+          const auto import = [](const auto& given) { return PinnedMemoryResource::from_allocation_handle(given); };
+          return nb::cast(imported_pool(handle, import));
+        }
+        const auto import = [&](const auto& given) {
+          return DeviceMemoryResource::from_allocation_handle(device, given);
+        };
+        return nb::cast(imported_pool(handle, import));
       },
       "device_id"_a.none(), "alloc_handle"_a.none(),
-      "The pool of another process, by its IPCAllocationHandle or a bare file descriptor.");
+      "The pool of another process, by its IPCAllocationHandle or a bare file descriptor. A handle of pinned memory "
+      "gives a "
+      "PinnedMemoryResource.");
 
   nb::class_<PeerAccessibleBySet>(module, "_PeerSet")
       .def("contains",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import multiprocessing.reduction
 import platform
 import warnings
+import weakref
 from typing import Any
 
 from cuprum import _core
@@ -31,7 +32,20 @@ def pool_from_registry(cls: Any, uuid: Any) -> Any:
 def buffer_from_descriptor(memory_resource: Any, descriptor: Any) -> Any:
     """A buffer of another process, which is unmapped in the order of the default stream: streams do not travel."""
     _core._make_device_current(memory_resource.device_id)
-    return _core.Buffer.from_ipc_descriptor(memory_resource, descriptor, stream=_core.default_stream())
+    buffer = _core.Buffer.from_ipc_descriptor(memory_resource, descriptor, stream=_core.default_stream())
+    key = id(buffer)
+    _imports[key] = (weakref.ref(buffer, lambda _: _imports.pop(key, None)), memory_resource, descriptor)
+    return buffer
+
+
+# By the id of the buffer: a reference to it, and what it was made of.
+_imports: dict[int, tuple[Any, Any, Any]] = {}
+
+
+def description_of_import(buffer: Any) -> Any:
+    """How to make a buffer of another process once more; None for one that was made here."""
+    known = _imports.get(id(buffer))
+    return (buffer_from_descriptor, known[1:]) if known and known[0]() is buffer else None
 
 
 def event_from_descriptor(descriptor: Any) -> Any:

@@ -3,6 +3,7 @@
 import copy
 import gc
 import multiprocessing
+import multiprocessing.reduction
 import os
 import pickle
 import subprocess
@@ -100,6 +101,88 @@ def test_a_child_writes_to_a_buffer(pool, stream):
     assert representation.endswith("is_mapped=True>")
     assert kind == type(pool).__name__
     assert contents(buffer, stream) == b"\x09" * SIZE
+
+
+def pass_on(buffer, others, is_received):
+    """The queue pickles what is put into it on a thread of its own, which the close is likely to come before."""
+    others.put(buffer)
+    buffer.close()
+    is_received.wait(100)
+
+
+def test_a_child_passes_a_buffer_on(pool, stream):
+    buffer = pool.allocate(SIZE, stream=stream)
+    stream.sync()
+    context = multiprocessing.get_context("spawn")
+    others, is_received = context.Queue(), context.Event()
+    between = context.Process(target=pass_on, args=(buffer, others, is_received))
+    between.start()
+    assert in_child(fill_passed_on, others) == "filled"
+    is_received.set()
+    between.join(100)
+    assert between.exitcode == 0
+    assert contents(buffer, stream) == b"\x05" * SIZE
+
+
+def fill_passed_on(answers, others):
+    def work():
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        others.get(timeout=100).fill(5, stream=stream)
+        stream.sync()
+        return "filled"
+
+    answer_of(answers, work)
+
+
+def test_a_closed_buffer_of_this_process_is_not_sent(pool, stream):
+    buffer = pool.allocate(SIZE, stream=stream)
+    buffer.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        pickle.dumps(buffer)
+
+
+def import_by_device(answers, handle, descriptor):
+    def work():
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        pool = DeviceMemoryResource.from_allocation_handle(device, handle)
+        imported = Buffer.from_ipc_descriptor(pool, descriptor, stream=stream)
+        return type(pool).__name__, contents(imported, stream)
+
+    answer_of(answers, work)
+
+
+def test_a_device_memory_resource_imports_either_kind(pool, stream):
+    buffer = pool.allocate(SIZE, stream=stream)
+    buffer.fill(8, stream=stream)
+    stream.sync()
+    answer = in_child(import_by_device, pool.allocation_handle, buffer.ipc_descriptor)
+    assert answer == (type(pool).__name__, b"\x08" * SIZE)
+
+
+def import_by_number(answers, number, descriptor):
+    def work():
+        device = Device()
+        device.set_current()
+        stream = device.create_stream()
+        bare = number.detach()
+        pool = DeviceMemoryResource.from_allocation_handle(device, bare)
+        os.close(bare)
+        return contents(Buffer.from_ipc_descriptor(pool, descriptor, stream=stream), stream)
+
+    answer_of(answers, work)
+
+
+def test_a_bare_file_descriptor_is_imported_by_either_class(pool, stream):
+    """It does not say what memory it is of."""
+    buffer = pool.allocate(SIZE, stream=stream)
+    buffer.fill(6, stream=stream)
+    stream.sync()
+    number = multiprocessing.reduction.DupFd(int(pool.allocation_handle))
+    assert in_child(import_by_number, number, buffer.ipc_descriptor) == b"\x06" * SIZE
 
 
 def use_everything(answers, handle, resource, descriptor, buffer):

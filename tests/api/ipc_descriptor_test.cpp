@@ -175,6 +175,7 @@ TEST(IpcAllocationHandle, TheFileDescriptorIsClosedWhenTheBytesAreRefused) {
 }
 
 TEST(IpcAllocationHandle, HasNoUuidUnlessSomebodySaidOne) {
+  EXPECT_FALSE(IPCAllocationHandle::adopt(some_descriptor()).is_pinned());
   EXPECT_EQ(IPCAllocationHandle::adopt(some_descriptor()).uuid(), std::nullopt);
   const Uuid uuid = Uuid::random();
   const auto named = IPCAllocationHandle::adopt(some_descriptor(), uuid);

@@ -93,6 +93,8 @@ int IPCAllocationHandle::handle() const noexcept {
 
 std::optional<Uuid> IPCAllocationHandle::uuid() const { return Access::keep(*this)->identity.uuid; }
 
+bool IPCAllocationHandle::is_pinned() const { return Access::keep(*this)->identity.place == core::wire::Place::host; }
+
 void IPCAllocationHandle::close() { Access::close(*this); }
 
 std::ostream& operator<<(std::ostream& out, const IPCBufferDescriptor& descriptor) {

@@ -133,7 +133,10 @@ void check_descriptor(const IPCBufferDescriptor& descriptor, const PoolMemory& p
   if (identity.uuid && descriptor.memory_resource_uuid() != *identity.uuid) {
     throw InvalidArgument(text("refused ", descriptor, ": the memory resource is pool ", *identity.uuid));
   }
-  if (origin.device != identity.origin.device) {
+  // Of a bare file descriptor nobody knows whether the pool is one of a device's memory or, as it may say here, the
+  // host's.
+  const bool may_be_of_the_host = !identity.uuid && origin.device == Uuid{};
+  if (origin.device != identity.origin.device && !may_be_of_the_host) {
     throw InvalidArgument(text("refused ", descriptor, ": it is on the device with UUID ", origin.device,
                                ", the memory resource on that with ", identity.origin.device));
   }
