@@ -19,6 +19,7 @@
 #include "softgpu/exec/fault.hpp"
 #include "softgpu/exec/memory_access.hpp"
 #include "softgpu/exec/texture_calls.hpp"
+#include "softgpu/exec/updatable_nodes.hpp"
 
 #if defined(__x86_64__)
   #include <x86intrin.h>
@@ -40,6 +41,47 @@ void* local_memory(LocalMemory& memory, std::size_t bytes) {
              "its local memory needs more than the %zu MiB there are for a block, or than the system gives: less "
              "recursion, or smaller local arrays",
              LocalMemory::kCapacity >> 20);
+}
+
+// cudaError_t of functions that refuse their arguments or don't.
+std::uint32_t cuda_error(bool is_done) { return is_done ? 0 : 1; }
+
+// Read in pieces, each before a lock is taken: the address may be wrong, and then the kernel ends here.
+bool write_node_arguments(std::uint64_t node, std::uint64_t offset, const void* value, std::uint64_t size) {
+  if (!UpdatableNode::has_arguments(node, offset, size)) return false;
+  std::array<std::byte, 256> piece;
+  for (std::uint64_t done = 0; done < size; done += piece.size()) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(piece.size(), size - done);
+    std::memcpy(piece.data(), static_cast<const std::byte*>(value) + done, bytes);
+    if (!UpdatableNode::write_arguments(node, offset + done, piece.data(), bytes)) return false;
+  }
+  return true;
+}
+
+// cudaGraphKernelNodeUpdate
+struct NodeUpdate {
+  enum class Field : std::uint32_t { grid = 1, parameter = 2, enabled = 3 };
+  std::uint64_t node;
+  Field field;
+  union {
+    std::uint32_t grid[3];
+    struct {
+      std::uint64_t value, offset, size;
+    } parameter;
+    std::uint32_t is_enabled;
+  };
+};
+
+bool apply(const NodeUpdate& update) {
+  switch (update.field) {
+    case NodeUpdate::Field::grid:
+      return UpdatableNode::set_grid(update.node, {update.grid[0], update.grid[1], update.grid[2]});
+    case NodeUpdate::Field::parameter:
+      return write_node_arguments(update.node, update.parameter.offset,
+                                  reinterpret_cast<const void*>(update.parameter.value), update.parameter.size);
+    case NodeUpdate::Field::enabled: return UpdatableNode::set_enabled(update.node, update.is_enabled != 0);
+  }
+  return false;
 }
 
 }  // namespace
@@ -153,6 +195,27 @@ std::uint32_t softgpu_rt_launch_graph(std::uint64_t graph, std::uint64_t stream)
   DeviceGraphs* const graphs = running()->launch->graphs.get();
   if (graphs) return graphs->launch(graph, stream);
   end_kernel(Outcome::misuse, "cudaGraphLaunch() is for kernels that are nodes of a graph");
+}
+
+std::uint32_t softgpu_rt_set_node_parameter(std::uint64_t node, std::uint64_t offset, void* value, std::uint64_t size) {
+  return cuda_error(write_node_arguments(node, offset, value, size));
+}
+
+std::uint32_t softgpu_rt_set_node_grid(std::uint64_t node, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return cuda_error(UpdatableNode::set_grid(node, {x, y, z}));
+}
+
+std::uint32_t softgpu_rt_set_node_enabled(std::uint64_t node, std::uint32_t enabled) {
+  return cuda_error(UpdatableNode::set_enabled(node, enabled != 0));
+}
+
+std::uint32_t softgpu_rt_update_nodes(void* updates, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    NodeUpdate update;
+    std::memcpy(&update, static_cast<const std::byte*>(updates) + i * sizeof update, sizeof update);
+    if (!apply(update)) return cuda_error(false);
+  }
+  return cuda_error(true);
 }
 
 std::uint64_t softgpu_rt_current_graph() {

@@ -27,6 +27,7 @@ struct Attributes {
   bool cooperative = false;
   std::optional<abi::Dim3> cluster;
   CUevent completion = nullptr;
+  bool is_updatable = false;  // as a node of a graph, by kernels
 };
 
 void require_flag(int value) {
@@ -78,7 +79,9 @@ Attributes attributes_of(const CUlaunchConfig& config) {
                 "no such policy for the scheduling of clusters");
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no graph nodes that kernels can change");
+        require_flag(value.deviceUpdatableKernelNode.deviceUpdatable);
+        result.is_updatable = value.deviceUpdatableKernelNode.deviceUpdatable != 0;
+        break;
       default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such launch attribute");
     }
   }
@@ -94,17 +97,23 @@ void start_with_attributes(const CUlaunchConfig* config, CUfunction handle, void
   const Attributes attributes = attributes_of(*config);
   const auto stream = find_stream(config->hStream, null);
   const auto function = find_function(handle, stream->context());
-  runtime::submit_launch(*stream, function,
-                         {.handle = handle,
-                          .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                          .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                          .cluster = attributes.cluster,
-                          .dynamic_shared_bytes = config->sharedMemBytes,
-                          .priority = attributes.priority.value_or(stream->priority()),
-                          .cooperative = attributes.cooperative,
-                          .parameters = parameters,
-                          .extra = extra,
-                          .attributes = {config->attrs, config->numAttrs}});
+  require(!attributes.is_updatable || stream->is_captured(), CUDA_ERROR_INVALID_VALUE,
+          "what kernels can change are nodes of graphs: the stream is not captured");
+  const CUgraphDeviceNode node =
+      runtime::submit_launch(*stream, function,
+                             {.handle = handle,
+                              .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                              .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                              .cluster = attributes.cluster,
+                              .dynamic_shared_bytes = config->sharedMemBytes,
+                              .priority = attributes.priority.value_or(stream->priority()),
+                              .cooperative = attributes.cooperative,
+                              .parameters = parameters,
+                              .extra = extra,
+                              .attributes = {config->attrs, config->numAttrs}});
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+      config->attrs[i].value.deviceUpdatableKernelNode.devNode = node;
   if (attributes.completion != nullptr)
     find(Driver::get().work().events, attributes.completion, "not an event")->record(*stream);
 }

@@ -40,10 +40,12 @@ void set(CUgraphNode handle, CUgraphNodeType type, Member NodeParams::* member, 
 // Attributes stay when a kernel node gets other parameters.
 void set_kernel(GraphNode& node, const CUDA_KERNEL_NODE_PARAMS_v3& params) {
   const auto attributes = work_as<runtime::KernelWork>(node).attributes;
+  const auto updatable = work_as<runtime::KernelWork>(node).updatable;
   auto work = std::get<runtime::KernelWork>(
       work_of(node_params(CU_GRAPH_NODE_TYPE_KERNEL, &NodeParams::kernel, params), node.graph()));
   apply_attributes(work.request, attributes);
   work.attributes = attributes;
+  work.updatable = updatable;
   node.set_work(std::move(work));
 }
 
@@ -214,6 +216,11 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id, 
     std::erase_if(work.attributes, [&](const CUlaunchAttribute& attribute) { return attribute.id == id; });
     work.attributes.push_back({.id = id, .pad = {}, .value = *value});
     apply_attributes(work.request, work.attributes);
+    runtime::apply_updatable(work);
+    // Here, too, this is where the handle of a node is given that kernels can change.
+    if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+      const_cast<CUkernelNodeAttrValue*>(value)->deviceUpdatableKernelNode.devNode =
+          work.attributes.back().value.deviceUpdatableKernelNode.devNode;
     found->set_work(std::move(work));
   });
 }
@@ -223,6 +230,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode target, CUgraphNode source)
     const auto to = find_node(target), from = find_node(source);
     const auto& model = work_as<runtime::KernelWork>(*from);
     auto work = work_as<runtime::KernelWork>(*to);
+    require(model.updatable == nullptr && work.updatable == nullptr, CUDA_ERROR_INVALID_VALUE,
+            "the attributes of a node that kernels can change are not copied");
     work.attributes = model.attributes;
     work.request.priority = model.request.priority;
     apply_attributes(work.request, work.attributes);

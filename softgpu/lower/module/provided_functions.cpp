@@ -54,6 +54,30 @@ void define_graph_launch(ModuleLowering& m, Builder& ir, llvm::Function& f) {
   ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::launch_graph), {f.getArg(0), f.getArg(1)}));
 }
 
+void define_set_node_parameter(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::set_node_parameter),
+                             {f.getArg(0), f.getArg(1), pointer(ir, f.getArg(2)), f.getArg(3)}));
+}
+
+// The extents are a dim3.
+void define_set_node_grid(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  llvm::SmallVector<Value*, 4> arguments{f.getArg(0)};
+  for (unsigned i = 0; i < 3; ++i) {
+    Value* place = ir.CreateConstInBoundsGEP1_64(ir.getInt32Ty(), f.getArg(1), i);
+    arguments.push_back(ir.CreateAlignedLoad(ir.getInt32Ty(), place, llvm::Align(4)));
+  }
+  ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::set_node_grid), arguments));
+}
+
+void define_set_node_enabled(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  Value* enabled = ir.CreateAnd(f.getArg(1), 0xff);  // a bool
+  ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::set_node_enabled), {f.getArg(0), enabled}));
+}
+
+void define_update_nodes(ModuleLowering& m, Builder& ir, llvm::Function& f) {
+  ir.CreateRet(ir.CreateCall(m.runtime_call(RuntimeCall::update_nodes), {pointer(ir, f.getArg(0)), f.getArg(1)}));
+}
+
 Value* product(ModuleLowering& m, Builder& ir, std::initializer_list<Mark> sizes) {
   Value* result = ir.getInt32(1);
   for (Mark size : sizes) result = ir.CreateMul(result, ir.CreateCall(m.mark(size)));
@@ -114,6 +138,10 @@ constexpr Provided kProvided[] = {
     {"free", ":8", define_free},
     {"cudaGraphSetConditional", ":84", define_set_conditional},
     {"cudaGraphLaunch", "4:88", define_graph_launch},
+    {"cudaGraphKernelNodeSetParam", "4:8888", define_set_node_parameter},
+    {"cudaGraphKernelNodeSetGridDim", "4:812", define_set_node_grid},
+    {"cudaGraphKernelNodeSetEnabled", "4:84", define_set_node_enabled},
+    {"cudaGraphKernelNodeUpdatesApply", "4:88", define_update_nodes},
     {"cudaCGGetIntrinsicHandle", "8:4", define_grid_handle},
     {"cudaCGSynchronize", "4:84", define_grid_sync},
 };

@@ -156,6 +156,8 @@ void Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& da
 
 void Graph::remove(GraphNode& node) {
   require(!has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED, "nodes of a graph with memory nodes can't be removed");
+  require(updatable(node.work()) == nullptr, CUDA_ERROR_INVALID_VALUE,
+          "a node that kernels can change can't be removed");
   for (const GraphEdge& edge : node.dependencies_)
     edge.node->dependents_.erase(find_edge(edge.node->dependents_, node));
   for (const GraphEdge& edge : node.dependents_)

@@ -104,6 +104,12 @@ const Graph& checked_for_instantiation(const Graph& graph, std::uint64_t flags) 
   return graph;
 }
 
+bool has_updatable_nodes(const Graph& graph) {
+  bool any = false;
+  for_each_node(graph, [&](const GraphNode& node) { any = any || updatable(node.work()) != nullptr; });
+  return any;
+}
+
 bool launches_graphs(const Graph& graph) {
   bool any = false;
   for_each_node(graph, [&](const GraphNode& node) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "softgpu/exec/updatable_nodes.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/graphs/environment.hpp"
 #include "softgpu/runtime/graphs/graph_checks.hpp"
@@ -142,15 +143,35 @@ GraphExec::GraphExec(GraphServices& services, const Graph& graph, std::uint64_t 
       if (const auto* work = std::get_if<AllocateWork>(&step.node->work())) allocates_.push_back(work->allocation);
       if (const auto* work = std::get_if<FreeWork>(&step.node->work())) frees_.push_back(work->allocation);
     });
+    take_updatable();
     services_.graph_memory.add_instance(allocates_);
   } catch (...) {
     give_back_all(taken_);
+    give_back_updatable();
     throw;
   }
 }
 
+void GraphExec::take_updatable() {
+  steps_->for_each([this](const Step& step) {
+    exec::UpdatableNode* node = updatable(step.node->work());
+    if (node == nullptr) return;
+    require(node->take(), CUDA_ERROR_INVALID_VALUE,
+            "a graph with nodes that kernels can change has one executable graph at a time");
+    const auto& work = std::get<KernelWork>(step.node->work());
+    updatable_.push_back(work.updatable);
+    node->set(work.arguments, work.request.grid);
+    node->set_enabled(true);
+  });
+}
+
+void GraphExec::give_back_updatable() {
+  for (const auto& node : updatable_) node->give_back();
+}
+
 GraphExec::~GraphExec() {
   give_back_all(taken_);
+  give_back_updatable();
   services_.graph_memory.remove_instance(allocates_);
   keep_until_launched(definition_);
 }
@@ -241,6 +262,13 @@ void GraphExec::set_work(const GraphNode& node, NodeWork work) {
   require(
       mine.type() == type_of(work) && work_change(mine.work(), work, launches_graphs_) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
       CUDA_ERROR_INVALID_VALUE, "the node of an executable graph can't be changed so");
+  if (exec::UpdatableNode* changed = updatable(mine.work())) {
+    auto& kernel = std::get<KernelWork>(work);
+    const auto& before = std::get<KernelWork>(mine.work());
+    kernel.attributes = before.attributes;
+    kernel.updatable = before.updatable;
+    changed->set(kernel.arguments, kernel.request.grid);
+  }
   mine.set_work(std::move(work));
 }
 
@@ -249,6 +277,7 @@ void GraphExec::set_enabled(const GraphNode& node, bool enabled) {
   Step& step = step_of(node);
   require(can_be_disabled(*step.node), CUDA_ERROR_INVALID_VALUE, "only kernels, copies and sets can be disabled");
   step.enabled = enabled;
+  if (exec::UpdatableNode* changed = updatable(step.node->work())) changed->set_enabled(enabled);
 }
 
 bool GraphExec::enabled(const GraphNode& node) const {
@@ -260,6 +289,7 @@ bool GraphExec::enabled(const GraphNode& node) const {
 
 GraphMismatch GraphExec::update(const Graph& graph) {
   const std::scoped_lock lock(mutex_);
+  if (!updatable_.empty() || has_updatable_nodes(graph)) return {.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED};
   const GraphMismatch mismatch = take(*definition_, graph);
   if (mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) definition_->conditionals() = graph.conditionals();
   return mismatch;

@@ -85,6 +85,8 @@ class GraphExec : public std::enable_shared_from_this<GraphExec> {
   OpRef make_begin() const;
   GraphMismatch take(Graph& mine, const Graph& theirs);
   void keep_until_launched(std::shared_ptr<void> used) const;
+  void take_updatable();
+  void give_back_updatable();
 
   GraphServices& services_;
   const std::uint64_t flags_;
@@ -97,7 +99,8 @@ class GraphExec : public std::enable_shared_from_this<GraphExec> {
   const std::shared_ptr<std::atomic<bool>> runs_ = std::make_shared<std::atomic<bool>>(false);  // if launches_graphs_
   std::unordered_map<std::uint64_t, Step*> steps_by_node_;                                      // of the original graph
   std::vector<std::shared_ptr<GraphAllocation>> allocates_, frees_;
-  const ConditionalVariables taken_;  // that no other executable graph may have
+  const ConditionalVariables taken_;                             // that no other executable graph may have
+  std::vector<std::shared_ptr<exec::UpdatableNode>> updatable_;  // of its kernel nodes
   OpRef last_launch_;
 };
 

@@ -1,8 +1,11 @@
 #include "softgpu/runtime/graphs/graph_node.hpp"
 
+#include "softgpu/exec/updatable_nodes.hpp"
+#include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/function.hpp"
 #include "softgpu/runtime/code/module.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
+#include "softgpu/runtime/graphs/updatable_op.hpp"
 #include "softgpu/runtime/work/event.hpp"
 #include "softgpu/runtime/work/host_function.hpp"
 
@@ -18,6 +21,11 @@ struct OpMaker {
   OpRef operator()(const KernelWork& work) const {
     LaunchRequest request = work.request;
     if (priority == Priority::of_stream) request.priority = place.priority;
+    if (work.updatable != nullptr) {
+      KernelWork late = work;
+      late.request.priority = request.priority;
+      return make_updatable_op(std::move(late), place.queue, graphs);
+    }
     return make_op(*work.function, work.module, request, work.arguments, place.queue, graphs);
   }
   OpRef operator()(const CopyWork& work) const { return make_op(memory, in(work.context), work.copy); }
@@ -59,7 +67,25 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
                   .attributes = {request.attributes.begin(), request.attributes.end()}};
   work.request.parameters = work.request.extra = nullptr;
   work.request.attributes = {};
+  apply_updatable(work);
   return work;
+}
+
+exec::UpdatableNode* updatable(const NodeWork& work) {
+  const auto* kernel = std::get_if<KernelWork>(&work);
+  return kernel != nullptr ? kernel->updatable.get() : nullptr;
+}
+
+void apply_updatable(KernelWork& work) {
+  for (CUlaunchAttribute& attribute : work.attributes) {
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) continue;
+    auto& value = attribute.value.deviceUpdatableKernelNode;
+    require(work.updatable == nullptr || value.deviceUpdatable == 1, CUDA_ERROR_INVALID_VALUE,
+            "a node that kernels can change stays one");
+    if (value.deviceUpdatable == 0) continue;
+    if (work.updatable == nullptr) work.updatable = std::make_shared<exec::UpdatableNode>();
+    value.devNode = reinterpret_cast<CUgraphDeviceNode>(work.updatable->handle());
+  }
 }
 
 OpRef make_op(const NodeWork& work, const OpSettings& settings) {

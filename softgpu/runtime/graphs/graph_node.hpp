@@ -15,6 +15,10 @@
 #include "softgpu/runtime/memory/stream_memory.hpp"
 #include "softgpu/runtime/work/op.hpp"
 
+namespace softgpu::exec {
+class UpdatableNode;
+}
+
 namespace softgpu::runtime {
 
 class ConditionalVariable;
@@ -32,6 +36,7 @@ struct KernelWork {
   LaunchRequest request;           // without the arguments
   std::vector<std::byte> arguments;
   std::vector<CUlaunchAttribute> attributes;
+  std::shared_ptr<exec::UpdatableNode> updatable = {};  // for a node that kernels may change; the attributes name it
 };
 
 struct CopyWork {
@@ -113,6 +118,12 @@ std::span<const std::shared_ptr<Graph>> graphs_inside(const NodeWork& work);
 // null: any.
 KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request,
                             const Context* context = nullptr);
+
+// What kernels change of the node; null: they can't.
+exec::UpdatableNode* updatable(const NodeWork& work);
+// Makes it a node that they can change, if the attributes say so and it is none; the attributes get its handle. Throws
+// CUDA_ERROR_INVALID_VALUE for attributes that say it is none when it is.
+void apply_updatable(KernelWork& work);
 
 // Whose priority kernels of a graph have.
 enum class Priority { of_stream, of_node };

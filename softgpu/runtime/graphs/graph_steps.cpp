@@ -15,6 +15,11 @@ namespace {
 
 OpRef make_point() { return OpRef(new MarkerOp); }
 
+// What such a node does, and whether, is known when its turn comes.
+bool can_be_in_chain(const GraphNode& node) {
+  return node.type() == CU_GRAPH_NODE_TYPE_KERNEL && updatable(node.work()) == nullptr;
+}
+
 // A chain is not interrupted by other work, so it must not last.
 constexpr std::size_t kLongestChain = 64;
 
@@ -67,10 +72,10 @@ void GraphSteps::find_units(const std::vector<std::uint32_t>& ends) {
 std::uint32_t GraphSteps::add_to_unit(std::uint32_t i, const std::vector<std::uint32_t>& unit_of,
                                       const std::vector<std::uint32_t>& dependents) {
   const Step& step = steps_[i];
-  if (step.after.size() == 1 && step.node->type() == CU_GRAPH_NODE_TYPE_KERNEL) {
+  if (step.after.size() == 1 && can_be_in_chain(*step.node)) {
     const std::uint32_t before = step.after.front();
     Unit& unit = units_[unit_of[before]];
-    const bool continues = dependents[before] == 1 && steps_[before].node->type() == CU_GRAPH_NODE_TYPE_KERNEL;
+    const bool continues = dependents[before] == 1 && can_be_in_chain(*steps_[before].node);
     if (continues && unit.steps.size() < kLongestChain) {
       unit.steps.push_back(i);
       return unit_of[before];
@@ -132,7 +137,7 @@ void GraphSteps::require_contexts() const {
 LaunchedBody GraphSteps::launched(const std::shared_ptr<const GraphSteps>& steps) {
   LaunchedBody body{.steps = steps, .work = {}, .bodies = {}};
   for (const Step& step : steps->steps_) {
-    body.work.push_back(step.enabled ? step.node->shared_work() : nullptr);
+    body.work.push_back(step.does_something() ? step.node->shared_work() : nullptr);
     body.bodies.push_back(launched_bodies(step));
   }
   return body;
@@ -233,7 +238,7 @@ GraphSteps::UnitOps GraphSteps::make_unit(const OpSettings& settings, const Unit
 }
 
 OpRef GraphSteps::make(const OpSettings& settings, const Step& step) const {
-  if (!step.enabled) return make_point();
+  if (!step.does_something()) return make_point();
   if (auto bodies = launched_bodies(step))
     return make_conditional_op(settings, step.node->shared_work(), std::move(bodies));
   return make_op(step.node->work(), settings);

@@ -33,6 +33,8 @@ class GraphSteps {
     std::vector<std::uint32_t> after;                 // earlier steps
     std::vector<std::shared_ptr<GraphSteps>> bodies;  // of a conditional node
     bool enabled = true;
+    // A node that kernels change may be enabled by them.
+    bool does_something() const { return enabled || updatable(node->work()) != nullptr; }
   };
 
   // Throws CUDA_ERROR_INVALID_VALUE for a graph with a cycle. The graph has to outlive the calls of launch().

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "softgpu/exec/updatable_nodes.hpp"
 #include "softgpu/runtime/graphs/capture.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
@@ -46,9 +47,16 @@ void submit_memory_operations(Stream& stream, std::vector<MemoryOperation> opera
   capture_work(stream, MemoryOperationsWork{context_of(stream), std::move(operations)});
 }
 
-void submit_launch(Stream& stream, const std::shared_ptr<Function>& function, const LaunchRequest& request) {
-  if (!stream.is_captured()) return launch(function, stream, request);
-  capture_work(stream, make_kernel_work(function, request, &stream.context()));
+CUgraphDeviceNode submit_launch(Stream& stream, const std::shared_ptr<Function>& function,
+                                const LaunchRequest& request) {
+  if (!stream.is_captured()) {
+    launch(function, stream, request);
+    return nullptr;
+  }
+  KernelWork work = make_kernel_work(function, request, &stream.context());
+  const std::uint64_t node = work.updatable != nullptr ? work.updatable->handle() : 0;
+  capture_work(stream, std::move(work));
+  return reinterpret_cast<CUgraphDeviceNode>(node);
 }
 
 void submit_host_function(Stream& stream, CUhostFn function, void* data) {

@@ -20,7 +20,9 @@ class MemoryPool;
 void submit_copy(GraphServices& services, Stream& stream, const Copy& copy);
 void submit_fill(GraphServices& services, Stream& stream, const Fill& fill);
 void submit_memory_operations(Stream& stream, std::vector<MemoryOperation> operations);
-void submit_launch(Stream& stream, const std::shared_ptr<Function>& function, const LaunchRequest& request);
+// Returns what kernels know the node by, when it has become one that they can change; else null.
+CUgraphDeviceNode submit_launch(Stream& stream, const std::shared_ptr<Function>& function,
+                                const LaunchRequest& request);
 // Runs `function` on the thread for host functions when it is its turn.
 void submit_host_function(Stream& stream, CUhostFn function, void* data);
 
