@@ -107,7 +107,7 @@ nb::object object_kept(const std::shared_ptr<void>& kept);
 /// A number, a bool or a str that a caller gave as `what`, or that an object of the caller says by that name.
 template <typename T>
 T value_from(nb::handle object, const char* what) {
-  T value;
+  T value{};
   if (!nb::try_cast<T>(object, value)) refuse_value(object, what, std::is_integral_v<T> && !std::is_same_v<T, bool>);
   return value;
 }
@@ -147,7 +147,7 @@ nb::object options_object(const char* options_class, nb::handle given, const cha
 /// A field of such an object. Throws TypeError for one of another type.
 template <typename T>
 T field(nb::handle options, const char* name) {
-  T value;
+  T value{};
   if (!nb::try_cast<T>(options.attr(name), value)) refuse_field(options, name);
   return value;
 }

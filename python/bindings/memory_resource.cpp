@@ -102,17 +102,31 @@ std::shared_ptr<PythonResource> python_interface(nb::handle object) {
 const nb::object& reference_in(const nb::object& entry) { return entry; }
 const nb::object& reference_in(const std::pair<nb::object, nb::object>& entry) { return entry.first; }
 
-/// A weak reference that takes its entry out of a table when its object goes, unless another took the place.
-template <typename Table, typename Key>
-nb::object reference_for(Table Registry::* table, Key key, nb::handle object) {
-  nb::object forget = nb::cpp_function([table, key](nb::handle reference) {
-    typename Table::node_type gone;  // goes after the lock: it may end Python objects
+/// What a weak reference calls when its object goes: takes the entry `key` out of a table, unless another took the
+/// place.
+template <auto table>
+PyObject* forget(PyObject* key_of_entry, PyObject* reference) noexcept {
+  using Table = std::remove_reference_t<decltype(registry().*table)>;
+  const auto key = static_cast<typename Table::key_type>(PyCapsule_GetPointer(key_of_entry, nullptr));
+  typename Table::node_type gone;  // goes after the lock: it may end Python objects
+  {
     std::lock_guard lock(registry().mutex);
     Table& entries = registry().*table;
     const auto found = entries.find(key);
     if (found != entries.end() && reference_in(found->second).is(reference)) gone = entries.extract(found);
-  });
-  return nb::weakref(object, forget);
+  }
+  Py_RETURN_NONE;
+}
+
+/// A weak reference that does so. Not with a function of nanobind, which lives for ever where Python has no GIL.
+template <auto table>
+nb::object reference_for(const void* key, nb::handle object) {
+  static PyMethodDef definition = {"forget", &forget<table>, METH_O, nullptr};
+  nb::object capsule = nb::steal(PyCapsule_New(const_cast<void*>(key), nullptr, nullptr));
+  if (!capsule.is_valid()) throw nb::python_error();
+  nb::object call = nb::steal(PyCFunction_NewEx(&definition, capsule.ptr(), nullptr));
+  if (!call.is_valid()) throw nb::python_error();
+  return nb::weakref(object, call);
 }
 
 using References = std::unordered_map<const void*, nb::object>;
@@ -230,7 +244,7 @@ nb::object memory_resource_object(const MemoryResource& resource) {
 void register_resource(nb::handle object) {
   const void* const implementation = native(object).implementation().get();
   if (!implementation || registered_object(implementation).is_valid()) return;
-  nb::object reference = reference_for(&Registry::objects, implementation, object);
+  nb::object reference = reference_for<&Registry::objects>(implementation, object);
   std::lock_guard lock(registry().mutex);
   std::swap(registry().objects[implementation], reference);
 }
@@ -239,7 +253,7 @@ nb::object object_beside_resource(const MemoryResource& resource, nb::object (*m
   const void* const key = resource.implementation().get();
   if (nb::object there = registered_object(key, &Registry::objects_beside); there.is_valid()) return there;
   nb::object made = make(resource);
-  nb::object reference = reference_for(&Registry::objects_beside, key, made);
+  nb::object reference = reference_for<&Registry::objects_beside>(key, made);
   std::lock_guard lock(registry().mutex);
   std::swap(registry().objects_beside[key], reference);
   return made;
@@ -252,7 +266,7 @@ void note_resource(nb::handle buffer, nb::handle resource) {
   const nb::object known = registered_object(implementation);
   if (known.is(resource)) return;
   if (!known.is_valid() && !is_written_in_python(resource)) return register_resource(resource);
-  nb::object reference = reference_for(&Registry::of_buffers, buffer.ptr(), buffer);
+  nb::object reference = reference_for<&Registry::of_buffers>(buffer.ptr(), buffer);
   std::pair<nb::object, nb::object> entry(std::move(reference), nb::borrow(resource));
   std::lock_guard lock(registry().mutex);
   std::swap(registry().of_buffers[buffer.ptr()], entry);

@@ -216,19 +216,33 @@ bool is_torch_tensor(nb::handle object) {
   return nb::isinstance<nb::str>(module) && PyUnicode_CompareWithASCIIString(module.ptr(), "torch") == 0;
 }
 
+/// A field of a view that is made when somebody asks first, and stays. Without a GIL several may do so at once.
+template <typename Make>
+nb::handle filled_in(nb::object& field, Make&& make) {
+  static nb::ft_mutex mutex;
+  {
+    nb::ft_lock_guard lock(mutex);
+    if (field.is_valid()) return field;
+  }
+  nb::object made = make();
+  nb::ft_lock_guard lock(mutex);
+  if (!field.is_valid()) field = std::move(made);
+  return field;
+}
+
 }  // namespace
 
 const PythonLayout& layout_of(PythonView& view) {
-  if (!view.layout.is_valid()) {
+  const nb::handle layout = filled_in(view.layout, [&] {
     if (!view.tensor) throw nb::value_error("Cannot infer layout from the exporting object");
-    view.layout = nb::cast(layout_of_tensor(*view.tensor));
-  }
-  return nb::cast<const PythonLayout&>(view.layout);
+    return nb::cast(layout_of_tensor(*view.tensor));
+  });
+  return nb::cast<const PythonLayout&>(layout);
 }
 
 nb::object dtype_of_view(PythonView& view) {
-  if (!view.dtype.is_valid()) view.dtype = view.tensor ? dtype_of_tensor(view.tensor->dtype) : nb::none();
-  return view.dtype;
+  return nb::borrow(filled_in(
+      view.dtype, [&] { return view.tensor ? dtype_of_tensor(view.tensor->dtype) : nb::object(nb::none()); }));
 }
 
 nb::object consumer_stream(int kind, nb::handle stream) {

@@ -249,7 +249,9 @@ def _serve_child_processes() -> None:
 
     get_command_line.serves_cuda_core = True  # type: ignore[attr-defined]
     spawn.get_command_line = get_command_line
-    forkserver._forkserver._preload_modules.insert(0, __name__)  # type: ignore[attr-defined]
+    # Not __main__, which Python imports before the others from 3.14 on; then each child does so by itself.
+    preloaded = forkserver._forkserver._preload_modules  # type: ignore[attr-defined]
+    preloaded[:] = [__name__, *(module for module in preloaded if module != "__main__")]
 
 
 install()

@@ -81,7 +81,9 @@ def test_another_interpreter_is_refused(first):
             print("subinterpreter" in str(error))
         '''
         import textwrap
-        interpreters.run_string(create(), textwrap.dedent(code))
+        other = create()
+        interpreters.run_string(other, textwrap.dedent(code))
+        interpreters.destroy(other)
         import cuprum
         print(cuprum.Device(0).device_id)
     """)
