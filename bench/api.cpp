@@ -1,6 +1,9 @@
 // What the library adds to the driver's calls: each operation against the bare calls that it is made of.
 //
-//   build/release/bin/bench_api [ROUNDS]
+//   build/release/bin/bench_api [--null] [ROUNDS]
+//
+// With --null the driver's calls that are measured return at once: what is left is the library's own time, to the
+// nanosecond.
 //
 // A round does a batch of bare calls and a batch of ours, in turn; waiting for the device is not counted. Printed are
 // the medians of all rounds, and the median of the differences within a round, which other load on the machine hardly
@@ -10,6 +13,8 @@
 #include <cuprum/cuprum.hpp>
 #include <cuprum/driver.hpp>
 #include <exception>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "bench/support/timing.hpp"
@@ -43,6 +48,34 @@ CUfunction function_of(const Kernel& kernel) {
   return function;
 }
 
+/// A table whose frequent calls do nothing.
+template <auto Entry, typename Function>
+struct Nothing;
+template <auto Entry, typename... Arguments>
+struct Nothing<Entry, CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments...) { return CUDA_SUCCESS; }
+};
+template <auto Entry>
+void do_nothing(Api& table) {
+  auto& function = (table.*Entry).function;
+  function = Nothing<Entry, std::remove_reference_t<decltype(function)>>::call;
+}
+
+const Api& null_driver() {
+  static Api table = driver::api();
+  do_nothing<&Api::cuLaunchKernelEx>(table);
+  do_nothing<&Api::cuMemcpyAsync>(table);
+  do_nothing<&Api::cuMemFreeAsync>(table);
+  do_nothing<&Api::cuEventRecord>(table);
+  do_nothing<&Api::cuStreamSynchronize>(table);
+  static CUdeviceptr some_address = 4096;
+  (table.cuMemAllocFromPoolAsync).function = [](CUdeviceptr* pointer, std::size_t, CUmemoryPool, CUstream) {
+    *pointer = some_address;
+    return CUDA_SUCCESS;
+  };
+  return table;
+}
+
 class ApiBench {
  public:
   explicit ApiBench(int rounds) : rounds_(rounds) {}
@@ -64,7 +97,7 @@ class ApiBench {
     config.gridDimX = config.gridDimY = config.gridDimZ = 1;
     config.blockDimX = config.blockDimY = config.blockDimZ = 1;
     config.hStream = queue_;
-    check(api_.cuLaunchKernelEx(&config, function, arguments, nullptr));
+    check(driver::api().cuLaunchKernelEx(&config, function, arguments, nullptr));
   }
   void bare_five() {
     void* arguments[] = {&address_, &factor_, &count_, &offset_, &n_};
@@ -118,7 +151,7 @@ class ApiBench {
         "prepared launch, 5 arguments",
         [&] {
           factor_ += 1;
-          check(api_.cuLaunchKernelEx(&config, five_function_, arguments, nullptr));
+          check(driver::api().cuLaunchKernelEx(&config, five_function_, arguments, nullptr));
         },
         [&] {
           factor_ += 1;
@@ -129,40 +162,42 @@ class ApiBench {
 
   void memory() {
     CUmemoryPool pool = nullptr;
-    check(api_.cuDeviceGetDefaultMemPool(&pool, device_.device_id()));
+    check(driver::api().cuDeviceGetDefaultMemPool(&pool, device_.device_id()));
     compare(
         "allocate and free 1 KiB",
         [&] {
           CUdeviceptr pointer = 0;
-          check(api_.cuMemAllocFromPoolAsync(&pointer, 1024, pool, queue_));
-          check(api_.cuMemFreeAsync(pointer, queue_));
+          check(driver::api().cuMemAllocFromPoolAsync(&pointer, 1024, pool, queue_));
+          check(driver::api().cuMemFreeAsync(pointer, queue_));
         },
         [&] { device_.allocate(1024, stream_); });
     Buffer copy = device_.allocate(1024, stream_);
     const CUdeviceptr to = copy.handle();
     compare(
-        "copy 1 KiB on the device", [&] { check(api_.cuMemcpyAsync(to, address_, 1024, queue_)); },
+        "copy 1 KiB on the device", [&] { check(driver::api().cuMemcpyAsync(to, address_, 1024, queue_)); },
         [&] { copy.copy_from(data_, stream_); });
   }
 
   void events_and_streams() {
     Event event = device_.create_event();
     const CUevent bare_event = event.handle();
-    compare("record an event", [&] { check(api_.cuEventRecord(bare_event, queue_)); }, [&] { stream_.record(event); });
+    compare(
+        "record an event", [&] { check(driver::api().cuEventRecord(bare_event, queue_)); },
+        [&] { stream_.record(event); });
     compare(
         "create and destroy a stream",
         [&] {
           CUstream stream = nullptr;
-          check(api_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-          check(api_.cuStreamDestroy(stream));
+          check(driver::api().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
+          check(driver::api().cuStreamDestroy(stream));
         },
         [&] { device_.create_stream(); });
     compare(
         "create and destroy an event",
         [&] {
           CUevent made = nullptr;
-          check(api_.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING));
-          check(api_.cuEventDestroy(made));
+          check(driver::api().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING));
+          check(driver::api().cuEventDestroy(made));
         },
         [&] { device_.create_event(); });
   }
@@ -173,7 +208,7 @@ class ApiBench {
         "launch until sync returns",
         [&] {
           bare_launch(empty_function, nullptr);
-          check(api_.cuStreamSynchronize(queue_));
+          check(driver::api().cuStreamSynchronize(queue_));
         },
         [&] {
           launch(stream_, one_thread, empty_);
@@ -221,7 +256,6 @@ class ApiBench {
 
   const int rounds_;
   const Device device_ = current_device();
-  const Api& api_ = driver::api();
   Stream stream_ = device_.create_stream();
   const CUstream queue_ = stream_.handle();
   ObjectCode code_ = Program(source).compile(Target::cubin);
@@ -241,7 +275,15 @@ class ApiBench {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  ApiBench(argc > 1 ? std::atoi(argv[1]) : 1001).run();
+  const bool is_null = argc > 1 && std::string_view(argv[1]) == "--null";
+  const char* const rounds = argv[is_null ? 2 : 1];
+  const Api& before = driver::api();
+  {
+    ApiBench bench(rounds ? std::atoi(rounds) : 1001);
+    if (is_null) driver::replace_api(null_driver());
+    bench.run();
+    driver::replace_api(before);  // whatever is left is given back to the driver that it came from
+  }
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -60,19 +60,20 @@ CUPRUM_API void launch(CUstream_st* stream, const LaunchConfig& config, const Ke
 template <typename Queue, typename... Values>
 void launch_values(const Queue& stream, const LaunchConfig& config, const Kernel& kernel, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
-  static constexpr ArgumentSize sizes[] = {sizeof(Values)..., 0};
+  static constexpr ArgumentSize sizes[] = {argument_size<Values>..., 0};
   launch(stream, config, kernel, {addresses, sizes, sizeof...(Values)});
 }
 
 }  // namespace detail
 
 /// Queues the kernel on the stream and returns. What the arguments point to must stay valid until it has run; the
-/// kernel and the arguments themselves need not. Throws InvalidArgument for arguments or a shape that the kernel or the
+/// kernel and the arguments themselves need not. Buffers are kept until it is queued, also when another thread closes
+/// them meanwhile. Throws InvalidArgument for arguments or a shape that the kernel or the
 /// device can't take, and NotSupported for a kind of launch that the device doesn't have; nothing is queued then.
 /// Threads may launch at the same time, also on one stream.
 template <typename... Arguments>
 void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
-  detail::launch_values(stream, config, kernel, detail::argument_value(arguments)...);
+  detail::launch_values(stream, config, kernel, detail::launch_value(arguments)...);
 }
 
 /// The same with arguments known at run time. Their number and sizes are compared with what the kernel declares, where
@@ -85,7 +86,7 @@ CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const K
 /// question to the driver, which context the stream is in, more than a launch on a Stream.
 template <IsStreamType Foreign, typename... Arguments>
 void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
-  detail::launch_values(detail::offered_stream(stream), config, kernel, detail::argument_value(arguments)...);
+  detail::launch_values(detail::offered_stream(stream), config, kernel, detail::launch_value(arguments)...);
 }
 /// The second of them.
 template <IsStreamType Foreign>

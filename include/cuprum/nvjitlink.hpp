@@ -78,6 +78,11 @@ struct Api {
 
 /// The table. Throws NotSupported when there is no nvJitLink, each time anew: it may be installed meanwhile.
 CUPRUM_API const Api& api();
+
+/// Makes the library call through `table` instead, and returns the table used so far: for tracing, and for tests that
+/// make calls fail. `table` must stay alive, and no other thread may be calling the library meanwhile.
+CUPRUM_API const Api& replace_api(const Api& table);
+
 /// The nvJitLink that api() has the functions of. Throws as that does.
 CUPRUM_API const LibraryInfo& info();
 

@@ -64,6 +64,10 @@ struct Api {
 /// The table. Throws NotSupported when there is no NVRTC, each time anew: it may be installed meanwhile.
 CUPRUM_API const Api& api();
 
+/// Makes the library call through `table` instead, and returns the table used so far: for tracing, and for tests that
+/// make calls fail. `table` must stay alive, and no other thread may be calling the library meanwhile.
+CUPRUM_API const Api& replace_api(const Api& table);
+
 /// NVRTC and what belongs to it: all of one release and from one place.
 struct Info : LibraryInfo {
   std::string builtins;                     ///< the library that NVRTC itself opens

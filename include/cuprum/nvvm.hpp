@@ -54,6 +54,11 @@ struct Api {
 
 /// The table. Throws NotSupported when there is no libNVVM, each time anew: it may be installed meanwhile.
 CUPRUM_API const Api& api();
+
+/// Makes the library call through `table` instead, and returns the table used so far: for tracing, and for tests that
+/// make calls fail. `table` must stay alive, and no other thread may be calling the library meanwhile.
+CUPRUM_API const Api& replace_api(const Api& table);
+
 /// The libNVVM that api() has the functions of; throws as that does. Its version is 0: libNVVM says which IR it takes,
 /// not which CUDA it belongs to.
 CUPRUM_API const LibraryInfo& info();

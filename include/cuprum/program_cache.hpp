@@ -118,6 +118,7 @@ class CUPRUM_API FileStreamProgramCache : public ProgramCacheResource {
   explicit FileStreamProgramCache(std::string path = {}, ProgramCacheOptions options = {});
   ~FileStreamProgramCache() override;
 
+  /// Throws SystemError when there is a file that can't be read; the same goes for what lists the files.
   std::optional<std::string> get(std::string_view key) override;
   /// Throws Error that says what the system said about which file: no space left, no permission.
   void set(std::string_view key, std::string_view value) override;

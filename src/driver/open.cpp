@@ -108,7 +108,8 @@ OpenDriver open_automatically() {
 
 std::string softgpu_path() {
   if (auto path = support::environment("CUPRUM_SOFTGPU_PATH")) {
-    return fs::is_directory(*path) ? (fs::path(*path) / "libcuda.so.1").string() : *path;
+    std::error_code error;
+    return fs::is_directory(*path, error) ? (fs::path(*path) / "libcuda.so.1").string() : *path;
   }
   const fs::path folder = support::folder_of_code(reinterpret_cast<const void*>(&open_softgpu));
   return (folder / softgpu_below_our_folder).string();

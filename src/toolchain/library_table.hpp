@@ -33,6 +33,32 @@ struct OpenTable {
   LibraryInfo info;
 };
 
+/// A library that is opened at the first use, and the table that is called through: its own, or one in its place.
+template <typename Opened>
+class TableInUse {
+ public:
+  using Api = decltype(Opened::api);
+  using Open = Opened (*)();
+
+  explicit TableInUse(Open open) : open_(open) {}
+
+  const Opened& opened() { return once_.get(open_); }
+  const Api& api() {
+    const Api* const other = other_.load(std::memory_order_acquire);
+    return other ? *other : opened().api;
+  }
+  const Api& replace(const Api& table) {
+    const Api& before = api();
+    other_.store(&table, std::memory_order_release);
+    return before;
+  }
+
+ private:
+  const Open open_;
+  MadeOnce<Opened> once_;
+  std::atomic<const Api*> other_{nullptr};
+};
+
 /// Puts the function of that name into its slot; null when the library doesn't have it.
 template <typename Slot>
 void fill(Slot& slot, const support::SharedLibrary& library, const char* name) {

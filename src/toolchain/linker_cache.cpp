@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <cuprum/error.hpp>
+
+#include "support/read_file.hpp"
 
 namespace cuprum::toolchain {
 namespace {
@@ -44,9 +45,13 @@ std::string_view string_at(std::string_view contents, std::uint32_t offset) {
   return rest.substr(0, rest.find('\0'));
 }
 
+/// Empty when there is none that can be read: then the built-in folders are looked into.
 std::string read_cache() {
-  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return support::read_file("/etc/ld.so.cache");
+  } catch (const InvalidArgument&) {
+    return {};
+  }
 }
 
 std::optional<fs::path> file_in(const fs::path& folder, const std::string& soname) {

@@ -41,14 +41,15 @@ OpenTable<Api> open() {
   return result;
 }
 
-const OpenTable<Api>& opened() {
-  static auto& once = *new toolchain::MadeOnce<OpenTable<Api>>;
-  return once.get(open);
+toolchain::TableInUse<OpenTable<Api>>& in_use() {
+  static auto& table = *new toolchain::TableInUse<OpenTable<Api>>(open);
+  return table;
 }
 
 }  // namespace
 
-const Api& api() { return opened().api; }
-const LibraryInfo& info() { return opened().info; }
+const Api& api() { return in_use().api(); }
+const Api& replace_api(const Api& table) { return in_use().replace(table); }
+const LibraryInfo& info() { return in_use().opened().info; }
 
 }  // namespace cuprum::inline CUPRUM_ABI::nvjitlink

@@ -25,14 +25,15 @@ Opened open() {
   return result;
 }
 
-const Opened& opened() {
-  static auto& once = *new toolchain::MadeOnce<Opened>;
-  return once.get(open);
+toolchain::TableInUse<Opened>& in_use() {
+  static auto& table = *new toolchain::TableInUse<Opened>(open);
+  return table;
 }
 
 }  // namespace
 
-const Api& api() { return opened().api; }
-const Info& info() { return opened().info; }
+const Api& api() { return in_use().api(); }
+const Api& replace_api(const Api& table) { return in_use().replace(table); }
+const Info& info() { return in_use().opened().info; }
 
 }  // namespace cuprum::inline CUPRUM_ABI::nvrtc

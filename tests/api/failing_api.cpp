@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cuprum/cuprum.hpp>
+#include <span>
+
+#include "api/faults.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -21,6 +24,7 @@ struct Plan {
   CUresult code = CUDA_SUCCESS;
   std::string failed;
   std::atomic<int> memory_held = 0;
+  std::atomic<int> handles_held = 0;
 };
 
 Plan plan;
@@ -46,8 +50,19 @@ constexpr MemoryCalls memory_calls[] = {
     {{"cuMemMap"}, "cuMemUnmap"},
 };
 
-int change_of_memory(std::string_view name) {
-  for (const MemoryCalls& calls : memory_calls) {
+/// Captures into bodies of conditional nodes end without another graph, so scenarios that count have none.
+constexpr MemoryCalls handle_calls[] = {
+    {{"cuStreamCreate", "cuStreamCreateWithPriority"}, "cuStreamDestroy"},
+    {{"cuEventCreate", "cuIpcOpenEventHandle"}, "cuEventDestroy"},
+    {{"cuMemPoolCreate", "cuMemPoolImportFromShareableHandle"}, "cuMemPoolDestroy"},
+    {{"cuLibraryLoadData", "cuLibraryLoadFromFile"}, "cuLibraryUnload"},
+    {{"cuLinkCreate"}, "cuLinkDestroy"},
+    {{"cuGraphCreate", "cuGraphClone", "cuStreamEndCapture"}, "cuGraphDestroy"},
+    {{"cuGraphInstantiateWithParams"}, "cuGraphExecDestroy"},
+};
+
+int change(std::span<const MemoryCalls> kinds, std::string_view name) {
+  for (const MemoryCalls& calls : kinds) {
     if (name == calls.give_back) return -1;
     if (std::ranges::find(calls.take, name) != std::end(calls.take)) return 1;
   }
@@ -99,8 +114,12 @@ struct Wrapper<Entry, CUresult (*)(Arguments...)> {
     const bool fails = must_fail(name);
     tell_call(name, fails);
     if (fails) return plan.code;
+    const OutsideTheLibrary outside;
     const CUresult code = entry.function(arguments...);
-    if (code == CUDA_SUCCESS) plan.memory_held += change_of_memory(name);
+    if (code == CUDA_SUCCESS) {
+      plan.memory_held += change(memory_calls, name);
+      plan.handles_held += change(handle_calls, name);
+    }
     return code;
   }
 };
@@ -119,6 +138,7 @@ FailingApi::FailingApi() : table_(driver::api()) {
   stop();
   plan.failed.clear();
   plan.memory_held = 0;
+  plan.handles_held = 0;
   plan.real = &driver::replace_api(table_);
 }
 
@@ -237,6 +257,8 @@ void FailingApi::stop() {
 }
 
 int FailingApi::memory_held() const { return plan.memory_held; }
+
+int FailingApi::handles_held() const { return plan.handles_held; }
 
 const std::string& FailingApi::failed() const { return plan.failed; }
 

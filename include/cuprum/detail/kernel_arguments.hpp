@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cuprum/buffer.hpp>
 #include <cuprum/detail/cuda_handles.hpp>
 #include <memory>
@@ -56,6 +57,23 @@ decltype(auto) argument_value(const T& argument) {
   }
 }
 
+/// The address of a buffer's memory, which stays as long as this does, also when another thread closes the buffer.
+struct KeptAddress {
+  Kept<BufferResource> memory;
+  DevicePointer address = memory.handle();
+};
+
+/// The same for what is passed before the call returns: of a buffer with its memory.
+template <typename T>
+decltype(auto) launch_value(const T& argument) {
+  if constexpr (std::derived_from<T, Buffer>) {
+    return KeptAddress{keep_memory(argument)};
+  } else {
+    return argument_value(argument);
+  }
+}
+
+inline void* argument_address(const KeptAddress& kept) { return const_cast<DevicePointer*>(&kept.address); }
 template <typename T>
 void* argument_address(const T& value) {
   return const_cast<void*>(static_cast<const volatile void*>(std::addressof(value)));
@@ -63,6 +81,10 @@ void* argument_address(const T& value) {
 
 /// Of an argument. Narrow: all those of a launch are read each time, and few cache lines are as good as none.
 using ArgumentSize = unsigned;
+
+/// What the kernel gets of a value.
+template <typename T>
+inline constexpr ArgumentSize argument_size = std::is_same_v<T, KeptAddress> ? sizeof(DevicePointer) : sizeof(T);
 
 /// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before; the
 /// count is compared always.
@@ -87,7 +109,8 @@ class PointerArgument {
     requires std::convertible_to<Element*, T*>
   PointerArgument(std::span<Element, Extent> elements) : pointer_(elements.data()) {}
 
-  PointerArgument(const Buffer& buffer) : pointer_(reinterpret_cast<T*>(address_of(buffer))), buffer_(&buffer) {}
+  PointerArgument(const Buffer& buffer)
+      : kept_(keep_memory(buffer)), pointer_(reinterpret_cast<T*>(static_cast<std::uintptr_t>(kept_.handle()))) {}
 
   /// Throws InvalidArgument when the elements are of another type than T, or read-only and T isn't const.
   template <View Elements>
@@ -99,14 +122,11 @@ class PointerArgument {
 
   T* pointer() const { return pointer_; }
   /// Keeps the memory that the pointer comes from, if that is a buffer's.
-  Kept<BufferResource> keep() const {
-    if (buffer_) return keep_memory(*buffer_);
-    return memory_ ? *memory_ : Kept<BufferResource>();
-  }
+  Kept<BufferResource> keep() const { return memory_ ? *memory_ : kept_; }
 
  private:
+  Kept<BufferResource> kept_ = {};  ///< of a buffer, which another thread may close meanwhile
   T* pointer_ = nullptr;
-  const Buffer* buffer_ = nullptr;
   const Kept<BufferResource>* memory_ = nullptr;  ///< of a view
 };
 

@@ -29,10 +29,12 @@ class GraphBuilder;
 }
 
 namespace cuprum::inline CUPRUM_ABI::detail {
-struct GraphBuilderSlot;
+class GraphBuilderSlot;
 
 /// Makes the graph keep a kernel and buffers, if something is captured.
-CUPRUM_API void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const KeptBuffers& buffers);
+/// The result keeps the builder: its capture ends after the launch, also when another thread closes it meanwhile.
+[[nodiscard]] CUPRUM_API std::shared_ptr<const void> keep_for_launch(const graph::GraphBuilder& builder,
+                                                                     const Kernel& kernel, const KeptBuffers& buffers);
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::inline CUPRUM_ABI::graph {
@@ -47,8 +49,9 @@ enum class CaptureMode {
 
 /// A cheap handle: copies share one builder. What is queued on its stream between begin_building() and end_building()
 /// does not run but becomes nodes of a graph, in the order that the stream, and others that wait for it, would give
-/// it. One thread at a time may use it, and, unless the mode is relaxed, the one that began must end. Made by
-/// Stream::create_graph_builder and Device::create_graph_builder, and by other builders.
+/// it. One thread at a time may use it, and, unless the mode is relaxed, the one that began must end; any thread may
+/// close it: what has begun comes to its end first. Made by Stream::create_graph_builder and
+/// Device::create_graph_builder, and by other builders.
 ///
 /// A call that can't be captured throws, and breaks the capture; end_building() then throws, too, and says which call
 /// that was. The stream is as before then, and building can begin anew.
@@ -58,9 +61,9 @@ class CUPRUM_API GraphBuilder {
   GraphBuilder() = default;
 
   /// What is captured, and what everything that takes a stream takes.
-  const Stream& stream() const;
+  Stream stream() const;
   /// So that a builder can be passed there.
-  operator const Stream&() const { return stream(); }
+  operator Stream() const { return stream(); }
 
   /// Begins the capture, and returns the builder. Throws InvalidArgument when it has begun already.
   GraphBuilder begin_building(CaptureMode mode = CaptureMode::relaxed) const;
@@ -149,7 +152,7 @@ namespace cuprum::inline CUPRUM_ABI {
 template <typename... Arguments>
 void launch(const graph::GraphBuilder& builder, const LaunchConfig& config, const Kernel& kernel,
             const Arguments&... arguments) {
-  detail::keep_for_launch(builder, kernel, detail::kept_buffers(arguments...));
+  const auto kept = detail::keep_for_launch(builder, kernel, detail::kept_buffers(arguments...));
   launch(builder.stream(), config, kernel, arguments...);
 }
 

@@ -111,11 +111,15 @@ std::string NvrtcCompilation::ltoir() const {
 }
 
 std::optional<PCHStatusType> NvrtcCompilation::pch_status() const {
-  switch (nvrtc::try_call<&nvrtc::Api::nvrtcGetPCHCreateStatus>(program_)) {
+  const nvrtc::Result result = nvrtc::try_call<&nvrtc::Api::nvrtcGetPCHCreateStatus>(program_);
+  switch (result) {
     case nvrtc::Result::success: return PCHStatusType::created;
     case nvrtc::Result::no_pch_create_attempted: return PCHStatusType::not_attempted;
+    case nvrtc::Result::pch_create: return PCHStatusType::failed;
     case nvrtc::Result::pch_create_heap_exhausted: break;
-    default: return PCHStatusType::failed;
+    default:
+      detail::raise_library_error(detail::Library::nvrtc, nvrtc::detail::index_of_nvrtcGetPCHCreateStatus,
+                                  static_cast<int>(result));
   }
   std::size_t needed = 0;
   nvrtc::call<&nvrtc::Api::nvrtcGetPCHHeapSizeRequired>(program_, &needed);

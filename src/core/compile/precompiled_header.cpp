@@ -1,5 +1,6 @@
 #include "core/compile/precompiled_header.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cuprum/error.hpp>
 #include <filesystem>
@@ -16,11 +17,12 @@ using support::text;
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cuprum-pch-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) {
-      throw InvalidArgument(text("a precompiled header needs a folder for a while, and ", pattern, " can't be made"));
-    }
-    path_ = pattern;
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::temp_directory_path(error);
+    if (error) refuse("the folder that TMPDIR names, or /tmp,", error.value());
+    std::string pattern = (place / "cuprum-pch-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) refuse(pattern, errno);
+    path_ = std::move(pattern);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -32,6 +34,10 @@ class TemporaryFolder {
   std::string file(const char* name) const { return (path_ / name).string(); }
 
  private:
+  [[noreturn]] static void refuse(const std::string& folder, int error) {
+    throw SystemError(text("a precompiled header needs a folder for a while, and ", folder, " can't be used"), error);
+  }
+
   std::filesystem::path path_;
 };
 

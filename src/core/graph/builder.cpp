@@ -20,9 +20,9 @@ namespace cuprum::inline CUPRUM_ABI {
 using detail::GraphAccess;
 using detail::GraphBuilderResource;
 
-GraphBuilderResource& detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
+std::shared_ptr<GraphBuilderResource> detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
   if (!builder.shared_) throw WrongState("this graph builder is empty: assign one to it first");
-  if (builder.shared_->resource) return *builder.shared_->resource;
+  if (auto resource = open_builder(builder)) return resource;
   throw WrongState("this graph builder is closed: close() was called on it or on a copy, or it was joined");
 }
 
@@ -41,8 +41,7 @@ namespace cuprum::core {
 namespace {
 
 // The node that it is for is not known: the graph keeps it until it goes.
-void keep_in_graph(const graph::GraphBuilder& builder, Owners owners) {
-  const detail::GraphBuilderResource& resource = detail::GraphAccess::builder(builder);
+void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::GraphBuilder& builder, Owners owners) {
   if (!resource.graph)
     throw WrongState(support::text("keeping something for ", builder, ": begin_building() comes first"));
   // A graph that is captured into may go at any time, when the capture breaks.
@@ -72,7 +71,8 @@ namespace {
 /// A builder for each body of a conditional node, which is added.
 std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCondition& condition,
                                      GraphConditionalType type, unsigned count) {
-  GraphBuilderResource& resource = GraphAccess::builder(builder);
+  const auto kept_resource = GraphAccess::builder(builder);
+  GraphBuilderResource& resource = *kept_resource;
   const Context context = resource.stream.context();
   std::vector<Stream> streams;  // first: nothing may fail once the node is there
   for (unsigned i = 0; i < count; ++i) streams.push_back(context.create_stream());
@@ -96,10 +96,11 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
 
 }  // namespace
 
-const Stream& GraphBuilder::stream() const { return GraphAccess::builder(*this).stream; }
+Stream GraphBuilder::stream() const { return GraphAccess::builder(*this)->stream; }
 
 GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   if (builder.state == State::capturing) throw WrongState(text("begin_building: ", *this, " is building already"));
   if (builder.state == State::ended)
     throw WrongState(text("begin_building: ", *this, " has ended building; make another builder"));
@@ -108,7 +109,8 @@ GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
 }
 
 GraphBuilder GraphBuilder::end_building() const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   if (builder.kind == Kind::forked)
     throw WrongState(text("end_building: ", *this, " is from split(); join() it to the others"));
   if (builder.state != State::capturing)
@@ -118,16 +120,18 @@ GraphBuilder GraphBuilder::end_building() const {
 }
 
 bool GraphBuilder::is_building() const {
-  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  const GraphBuilderResource& builder = *kept_builder;
   const CUstreamCaptureStatus status = core::capture_point(builder.stream).status;
   if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) refuse_broken(builder);
   return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-bool GraphBuilder::is_join_required() const { return GraphAccess::builder(*this).kind == Kind::forked; }
+bool GraphBuilder::is_join_required() const { return GraphAccess::builder(*this)->kind == Kind::forked; }
 
 GraphDefinition GraphBuilder::graph_definition() const {
-  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  const GraphBuilderResource& builder = *kept_builder;
   if (builder.kind == Kind::forked)
     throw WrongState("graph_definition of a builder from split(): the graph is that of the one that was split");
   if (builder.state == State::capturing)
@@ -138,21 +142,24 @@ GraphDefinition GraphBuilder::graph_definition() const {
 }
 
 Graph GraphBuilder::complete(const GraphCompleteOptions& options) const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   if (builder.state != State::ended)
     throw WrongState(text("complete: ", *this, " has not finished building; end_building() comes first"));
   return core::instantiate(*builder.graph, options);
 }
 
 void GraphBuilder::debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options) const {
-  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  const GraphBuilderResource& builder = *kept_builder;
   if (builder.state != State::ended)
     throw WrongState(text("debug_dot_print: ", *this, " has not finished building; end_building() comes first"));
   GraphAccess::definition(builder.graph).debug_dot_print(path, options);
 }
 
 std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
-  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  const GraphBuilderResource& builder = *kept_builder;
   if (count < 2) throw InvalidArgument(text("split into ", count, ": it takes at least 2"));
   if (builder.state != State::capturing)
     throw WrongState(text("split: ", *this, " is not building; begin_building() comes first"));
@@ -164,7 +171,8 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
   }
   const Event here = builder.stream.record();
   for (std::size_t i = 1; i < count; ++i) {
-    GraphBuilderResource& forked = GraphAccess::builder(builders[i]);
+    const auto kept_forked = GraphAccess::builder(builders[i]);
+    GraphBuilderResource& forked = *kept_forked;
     forked.capture = builder.capture;
     builder.capture->streams.push_back(cuprum::detail::Access::keep(forked.stream));
     forked.stream.wait(here);
@@ -176,7 +184,7 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
 GraphBuilder GraphBuilder::join(const std::vector<GraphBuilder>& builders) {
   if (builders.size() < 2) throw InvalidArgument(text("join of ", builders.size(), ": it takes at least 2 builders"));
   for (const GraphBuilder& builder : builders) {
-    if (GraphAccess::builder(builder).state != State::capturing)
+    if (GraphAccess::builder(builder)->state != State::capturing)
       throw WrongState(text("join: ", builder, " is not building"));
     if (std::count(builders.begin(), builders.end(), builder) > 1)
       throw InvalidArgument(text("join: ", builder, " is there twice"));
@@ -193,7 +201,8 @@ GraphBuilder GraphBuilder::join(const std::vector<GraphBuilder>& builders) {
 }
 
 GraphCondition GraphBuilder::create_condition(std::optional<unsigned> default_value) const {
-  const GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  const GraphBuilderResource& builder = *kept_builder;
   const core::CapturePoint point = core::capture_point(builder.stream);
   if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     throw WrongState(text("create_condition: ", *this, " is not building; begin_building() comes first"));
@@ -220,13 +229,14 @@ GraphBuilder GraphBuilder::while_loop(const GraphCondition& condition) const {
 }
 
 void GraphBuilder::embed(const GraphBuilder& child) const {
-  if (GraphAccess::builder(child).state != State::ended)
+  if (GraphAccess::builder(child)->state != State::ended)
     throw WrongState(text("embed: ", child, " has not finished building; end_building() comes first"));
   embed(child.graph_definition());
 }
 
 void GraphBuilder::embed(const GraphDefinition& child) const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   const GraphResource& original = GraphAccess::graph(child);
   NodeRequest request = core::child_request(original.handle);
   core::add_captured_node(builder, "embedding a graph", request, [&](const NodeRecord& node) {
@@ -235,44 +245,52 @@ void GraphBuilder::embed(const GraphDefinition& child) const {
 }
 
 void GraphBuilder::callback(std::function<void()> function) const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   NodeRequest request = core::callback_request(std::move(function));
   core::add_captured_node(builder, "adding a callback", request);
 }
 
 void GraphBuilder::callback(void (*function)(void*), void* user_data, std::shared_ptr<const void> owner) const {
-  GraphBuilderResource& builder = GraphAccess::builder(*this);
+  const auto kept_builder = GraphAccess::builder(*this);
+  GraphBuilderResource& builder = *kept_builder;
   NodeRequest request = core::callback_request(function, user_data, std::move(owner));
   core::add_captured_node(builder, "adding a callback", request);
 }
 
-void GraphBuilder::keep(std::shared_ptr<const void> owner) const { core::keep_in_graph(*this, {std::move(owner)}); }
+void GraphBuilder::keep(std::shared_ptr<const void> owner) const {
+  core::keep_in_graph(*GraphAccess::builder(*this), *this, {std::move(owner)});
+}
 
 void GraphBuilder::close() {
-  if (shared_) shared_->resource.reset();
+  if (shared_) shared_->close();
   core::destroy_deferred();
 }
 
 void Graph::update(const GraphBuilder& source) const {
-  if (GraphAccess::builder(source).state != State::ended)
+  if (GraphAccess::builder(source)->state != State::ended)
     throw WrongState(text("updating ", *this, ": ", source, " has not finished building"));
   update(source.graph_definition());
 }
 
 std::ostream& operator<<(std::ostream& out, const GraphBuilder& builder) {
-  if (!GraphAccess::is_open(builder)) return out << "a closed graph builder";
-  return out << "graph builder on " << builder.stream();
+  const auto open = GraphAccess::open_builder(builder);
+  if (!open) return out << "a closed graph builder";
+  return out << "graph builder on " << open->stream;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
-void keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel, const KeptBuffers& buffers) {
-  if (GraphAccess::builder(builder).state != GraphBuilderResource::State::capturing) return;  // a plain launch
+std::shared_ptr<const void> keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel,
+                                            const KeptBuffers& buffers) {
+  std::shared_ptr<GraphBuilderResource> kept = GraphAccess::builder(builder);
+  if (kept->state != GraphBuilderResource::State::capturing) return kept;  // a plain launch
   core::Owners owners{core::keeper(kernel)};
   for (const auto& buffer : buffers) owners.push_back(core::memory_keeper(buffer));
-  core::keep_in_graph(builder, std::move(owners));
+  core::keep_in_graph(*kept, builder, std::move(owners));
+  return kept;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -6,6 +6,7 @@
 #include "core/graph/resources.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/queue_call.hpp"
+#include "driver/release.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -64,6 +65,21 @@ const char* reason_of(CUgraphExecUpdateResult result) {
   }
 }
 
+/// Destroys an executable graph that nobody got, because there was no memory for it.
+class NewExecutable {
+ public:
+  explicit NewExecutable(CUgraphExec handle) : handle_(handle) {}
+  ~NewExecutable() {
+    if (handle_) driver::release<&Api::cuGraphExecDestroy>(handle_);
+  }
+  NewExecutable(const NewExecutable&) = delete;
+  NewExecutable& operator=(const NewExecutable&) = delete;
+  void has_owner() noexcept { handle_ = nullptr; }
+
+ private:
+  CUgraphExec handle_;
+};
+
 CUDA_GRAPH_INSTANTIATE_PARAMS instantiate_params(const GraphCompleteOptions& options) {
   CUDA_GRAPH_INSTANTIATE_PARAMS params{};
   if (options.auto_free_on_launch && options.device_launch)
@@ -106,7 +122,9 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
     driver::detail::raise(result, driver::detail::index_of_cuGraphInstantiateWithParams,
                           text("instantiating a graph", node_in_words(params.hErrNode_out)));
   }
+  NewExecutable executable(handle);
   auto* made = new detail::Closable<GraphExecResource>(std::in_place, guard.context(), handle, std::move(updated));
+  executable.has_owner();
   slot->shared = detail::Shared<GraphExecResource>(made);
   made->resource.launched_by_others = options.device_launch;
   return GraphAccess::executable(std::move(slot));

@@ -17,15 +17,15 @@ GraphResource::~GraphResource() {
 }
 
 std::shared_ptr<NodeRecord> GraphResource::record(CUgraphNode node) {
-  std::shared_ptr<NodeRecord>& known = records[node];
-  if (!known) known = std::make_shared<NodeRecord>(NodeRecord{node});
-  return known;
+  if (const auto known = records.find(node); known != records.end()) return known->second;
+  return records.emplace(node, std::make_shared<NodeRecord>(NodeRecord{node})).first->second;
 }
 
 GraphResource& GraphResource::inner(CUgraph the_handle, CUgraphNode in_node) {
   for (const Inner& known : inner_graphs) {
     if (known.graph->handle == the_handle) return *known.graph;
   }
+  gone.reserve(gone.size() + inner_graphs.size() + 1);  // so that forgetting them needs no memory
   inner_graphs.push_back({in_node, std::make_unique<GraphResource>(the_handle, Ownership::inner)});
   return *inner_graphs.back().graph;
 }

@@ -8,6 +8,7 @@
 #include <cuprum/graph.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -145,9 +146,27 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   unsigned long long failures_before_begin = 0;     ///< see driver/capture_failures.hpp
 };
 
-/// What all copies of a GraphBuilder share: nothing when it was closed.
-struct GraphBuilderSlot {
-  std::unique_ptr<GraphBuilderResource> resource;
+/// What all copies of a GraphBuilder share. An operation keeps the resource to its end, also when another thread closes
+/// the builder meanwhile.
+class GraphBuilderSlot {
+ public:
+  explicit GraphBuilderSlot(std::unique_ptr<GraphBuilderResource> resource) : resource_(std::move(resource)) {}
+
+  /// Nothing when it was closed.
+  std::shared_ptr<GraphBuilderResource> get() const noexcept {
+    std::lock_guard lock(mutex_);
+    return resource_;
+  }
+
+  void close() noexcept {
+    std::shared_ptr<GraphBuilderResource> mine;  // before the lock, and so destroyed after it
+    std::lock_guard lock(mutex_);
+    mine.swap(resource_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<GraphBuilderResource> resource_;
 };
 
 /// The library's own way into the classes of graphs.
@@ -180,9 +199,10 @@ struct GraphAccess {
     return graph::GraphBuilder(core::make_deferrable<GraphBuilderSlot>(std::move(resource)));
   }
   /// Throws InvalidArgument when the builder is closed or empty.
-  static GraphBuilderResource& builder(const graph::GraphBuilder& builder);
-  static bool is_open(const graph::GraphBuilder& builder) noexcept {
-    return builder.shared_ && builder.shared_->resource;
+  static std::shared_ptr<GraphBuilderResource> builder(const graph::GraphBuilder& builder);
+  /// Nothing when the builder is closed or empty.
+  static std::shared_ptr<GraphBuilderResource> open_builder(const graph::GraphBuilder& builder) noexcept {
+    return builder.shared_ ? builder.shared_->get() : nullptr;
   }
 
   static graph::Graph executable(std::shared_ptr<GraphExecSlot> slot) { return graph::Graph(std::move(slot)); }

@@ -6,6 +6,7 @@
 #include <cuprum/ipc_channel.hpp>
 #include <mutex>
 
+#include "core/base/closable.hpp"
 #include "core/ipc/resources.hpp"
 #include "core/ipc/socket.hpp"
 #include "support/text.hpp"
@@ -146,7 +147,8 @@ Channel::Connection& Channel::open() const {
 }
 
 void Channel::send(const IPCAllocationHandle& handle) const {
-  open().send(Kind::pool, handle.to_bytes(), handle.handle());
+  const auto kept = detail::Access::keep(handle);  // the number must not become another file's meanwhile
+  open().send(Kind::pool, handle.to_bytes(), kept->descriptor->get());
 }
 
 void Channel::send(const IPCBufferDescriptor& descriptor) const { open().send(Kind::buffer, descriptor.to_bytes()); }

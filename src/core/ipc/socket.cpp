@@ -47,8 +47,9 @@ const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<co
 int integer_option(int socket, int option) {
   int value = -1;
   socklen_t size = sizeof(value);
-  if (getsockopt(socket, SOL_SOCKET, option, &value, &size) != 0) return -1;
-  return value;
+  if (getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0) return value;
+  if (errno != EBADF && errno != ENOTSOCK) fail("asking what kind of socket a channel has got", errno);
+  return -1;
 }
 
 // Takes the file descriptors out of a message, whatever else is in it. There must be room for them, so that nothing is
@@ -156,20 +157,24 @@ SocketFile listen_at(int socket, const std::string& path) {
   const sockaddr_un address = address_of(path);
   // The file gets the mode of the socket, so there is no moment at which others could connect.
   if (fchmod(socket, S_IRUSR | S_IWUSR) != 0) fail("making a socket private", errno);
-  if (bind(socket, generic(address), sizeof(address)) != 0) {
-    fail(text("making the socket ", path,
-              errno == EADDRINUSE ? " (if it was left behind by a process that is gone, remove it)" : ""),
-         errno);
-  }
   SocketFile file{.path = path};
-  struct stat state{};
-  if (stat(path.c_str(), &state) == 0) {
-    file.device = state.st_dev;
-    file.inode = state.st_ino;
+  if (bind(socket, generic(address), sizeof(address)) != 0) {
+    const int error = errno;
+    fail(text("making the socket ", path,
+              error == EADDRINUSE ? " (if it was left behind by a process that is gone, remove it)" : ""),
+         error);
   }
+  struct stat state{};
+  if (stat(path.c_str(), &state) != 0) {  // this moment, it is the one that was just made
+    const int error = errno;
+    unlink(path.c_str());
+    fail(text("looking at the socket ", path), error);
+  }
+  file.device = state.st_dev;
+  file.inode = state.st_ino;
   if (listen(socket, backlog) != 0) {
     const int error = errno;
-    remove_socket(file);
+    unlink(path.c_str());
     fail(text("listening at ", path), error);
   }
   return file;
@@ -213,9 +218,9 @@ void connect_to(int socket, const std::string& path, int timeout_ms) {
 void check_socket(int socket) {
   sockaddr_un peer{};
   socklen_t size = sizeof(peer);
-  if (integer_option(socket, SO_DOMAIN) == AF_UNIX && integer_option(socket, SO_TYPE) == SOCK_SEQPACKET &&
-      getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0) {
-    return;
+  if (integer_option(socket, SO_DOMAIN) == AF_UNIX && integer_option(socket, SO_TYPE) == SOCK_SEQPACKET) {
+    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0) return;
+    if (errno != ENOTCONN) fail("asking who is at the other end of a channel", errno);
   }
   throw InvalidArgument(text("a channel can't use file descriptor ", socket,
                              ": expected a connected Unix socket of type SOCK_SEQPACKET"));

@@ -134,10 +134,23 @@ std::shared_ptr<PoolMemory> create_pool(const PoolPlace& place, std::size_t max_
   return std::make_shared<PoolMemory>(std::move(pool), place, max_size, std::move(sharing));
 }
 
+namespace {
+
+PoolMemory::Owned owned_pool(CUmemoryPool handle) {
+  try {
+    return PoolMemory::Owned(new detail::Closable<OwnedPool>(std::in_place, handle));
+  } catch (...) {
+    driver::release<&Api::cuMemPoolDestroy>(handle);
+    throw;
+  }
+}
+
+}  // namespace
+
 // How much memory the pool keeps is up to its owner; who can access it is each process's own setting.
 std::shared_ptr<PoolMemory> take_over_pool(CUmemoryPool handle, const PoolPlace& place,
                                            std::unique_ptr<PoolSharing> sharing) {
-  PoolMemory::Owned pool(new detail::Closable<OwnedPool>(std::in_place, handle));
+  PoolMemory::Owned pool = owned_pool(handle);
   if (!place.device()) open_to_all_devices(handle);
   return std::make_shared<PoolMemory>(std::move(pool), place, 0, std::move(sharing));
 }

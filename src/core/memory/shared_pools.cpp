@@ -155,7 +155,8 @@ std::unique_ptr<PoolSharing> share_pool(CUmemoryPool pool, const PoolPlace& plac
       Doing{[&] { return text("exporting a pool of ", place, " to other processes"); }}, static_cast<void*>(&number),
       pool, handle_type, 0ull);
   FileDescriptor descriptor(number);
-  fcntl(number, F_SETFD, FD_CLOEXEC);  // whether a program inherits it is not the driver's decision
+  // Whether a program inherits it is not the driver's decision.
+  if (fcntl(number, F_SETFD, FD_CLOEXEC) != 0) throw SystemError("keeping a pool's file descriptor private", errno);
   const PoolIdentity identity{
       .origin = {this_process(), device_uuid_of(place)}, .place = place_on_the_wire(place), .uuid = Uuid::random()};
   return std::make_unique<PoolSharing>(std::make_shared<const FileDescriptor>(std::move(descriptor)), identity, false);

@@ -68,10 +68,10 @@ std::optional<ProgramCacheEntry> entry_in(std::string_view file, std::string_vie
 }
 
 /// Everything in the file; none when it isn't a file of this user, or others can write it. Nobody else's is trusted.
-std::optional<std::string> read_own_file(const FileDescriptor& file) {
+std::optional<std::string> read_own_file(const FileDescriptor& file, const std::string& path) {
   struct stat status;
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (fstat(file.get(), &status) != 0) fail("read", path);
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return std::nullopt;
   }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
@@ -79,7 +79,8 @@ std::optional<std::string> read_own_file(const FileDescriptor& file) {
   while (filled < bytes.size()) {
     const ssize_t got = read(file.get(), bytes.data() + filled, bytes.size() - filled);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
+    if (got < 0) fail("read", path);  // which says nothing of what is in the file
+    if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
   bytes.resize(filled);
@@ -96,6 +97,25 @@ bool write_all(const FileDescriptor& file, std::string_view bytes) {
   return true;
 }
 
+/// A file that is removed again unless it gets its place.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::string path) : path_(std::move(path)) {}
+  UnfinishedFile(UnfinishedFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  UnfinishedFile& operator=(UnfinishedFile&&) = delete;
+  ~UnfinishedFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
+  void move_to(const std::string& place) {
+    if (rename(path_.c_str(), place.c_str()) != 0) fail("write", place);
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+};
+
 struct FileFacts {
   fs::path path;
   fs::file_time_type used;
@@ -105,8 +125,12 @@ struct FileFacts {
 /// What is in a file; none when there is no such file, or not a good one, which is removed.
 std::optional<ProgramCacheEntry> read_entry(const std::string& path, std::string_view key) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file) return std::nullopt;
-  const std::optional<std::string> bytes = read_own_file(file);
+  if (!file) {
+    const bool is_not_there = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;  // a link is no file of ours
+    if (!is_not_there) fail("read", path);
+    return std::nullopt;
+  }
+  const std::optional<std::string> bytes = read_own_file(file, path);
   if (!bytes) return std::nullopt;
   std::optional<ProgramCacheEntry> entry = entry_in(*bytes, key);
   if (entry) {
@@ -128,23 +152,25 @@ struct FileStreamProgramCache::Folder {
     if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("make the folder", path);
   }
 
+  /// An empty file of a name that nobody else has; the name takes the place of `pattern`.
+  static FileDescriptor make_file(std::string& pattern) {
+    return FileDescriptor(mkostemps(pattern.data(), static_cast<int>(std::strlen(unfinished)), O_CLOEXEC));
+  }
+
   /// The file, whole, under another name.
-  std::string write_unfinished(std::string_view bytes) const {
-    std::string name = path + "/XXXXXX" + unfinished;
-    FileDescriptor file(mkostemps(name.data(), static_cast<int>(std::strlen(unfinished)), O_CLOEXEC));
+  UnfinishedFile write_unfinished(std::string_view bytes) const {
+    const std::string pattern = path + "/XXXXXX" + unfinished;
+    std::string name = pattern;
+    FileDescriptor file = make_file(name);
     if (!file && errno == ENOENT) {
       make();
-      name = path + "/XXXXXX" + unfinished;
-      file = FileDescriptor(mkostemps(name.data(), static_cast<int>(std::strlen(unfinished)), O_CLOEXEC));
+      name = pattern;
+      file = make_file(name);
     }
     if (!file) fail("write to", path);
-    if (!write_all(file, bytes)) {
-      const int reason = errno;
-      unlink(name.c_str());
-      errno = reason;
-      fail("write to", path);
-    }
-    return name;
+    UnfinishedFile written(std::move(name));
+    if (!write_all(file, bytes)) fail("write to", path);
+    return written;
   }
 
   /// Puts a file into the place of what was there; removes that when the new one is larger than all may be.
@@ -153,33 +179,36 @@ struct FileStreamProgramCache::Folder {
       unlink(to.c_str());
       return;
     }
-    const std::string written = write_unfinished(file);
+    UnfinishedFile written = write_unfinished(file);
     make_room(file.size());
-    if (rename(written.c_str(), to.c_str()) != 0) {
-      const int reason = errno;
-      unlink(written.c_str());
-      errno = reason;
-      fail("write", to);
-    }
+    written.move_to(to);
   }
 
   /// Calls `each` for every entry, and removes what others left unfinished.
   template <typename Function>
   void for_each_entry(Function&& each) const {
     std::error_code error;
-    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    fs::directory_iterator at(path, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
       const fs::path kind = at->path().extension();
       if (kind != ending && kind != unfinished) continue;
-      std::error_code gone;  // other processes remove entries, too
+      std::error_code gone;
       FileFacts entry{at->path(), at->last_write_time(gone), 0};
       if (!gone) entry.bytes = at->file_size(gone);
-      if (gone) continue;
+      if (gone == std::errc::no_such_file_or_directory) continue;  // other processes remove entries, too
+      if (gone) refuse_to_list(gone);
       if (kind == ending) {
         each(entry);
       } else if (fs::file_time_type::clock::now() - entry.used > abandoned) {
         fs::remove(entry.path, gone);
       }
     }
+    const bool is_not_there = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+    if (error && !is_not_there) refuse_to_list(error);
+  }
+
+  [[noreturn]] void refuse_to_list(const std::error_code& reason) const {
+    throw SystemError(text("the program cache can't list the files in '", path, "'"), reason.value());
   }
 
   /// Removes what was used longest ago until `added` bytes more would fit. Looks at the files only when the limit seems
