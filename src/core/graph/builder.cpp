@@ -83,6 +83,7 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
     GraphResource& body = resource.graph->inner(node->known.conditional->bodies[i], node->handle);
     bodies.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
         streams[i], Kind::body, State::not_started, std::shared_ptr<GraphResource>(resource.graph, &body))));
+    GraphAccess::builder(bodies.back()).outer = resource.capture;
   }
   return bodies;
 }
@@ -115,6 +116,9 @@ GraphBuilder GraphBuilder::end_building() const {
     throw WrongState(text("end_building: ", *this, " is from split(); join() it to the others"));
   if (builder.state != State::capturing)
     throw WrongState(text("end_building: ", *this, " is not building; begin_building() comes first"));
+  if (!builder.capture->bodies.empty())
+    throw WrongState(text("end_building: ", *this, " has a conditional body that is still building, on ",
+                          builder.capture->bodies.front()->stream, "; end_building() of that one comes first"));
   core::end_capture(builder);
   return *this;
 }

@@ -32,6 +32,7 @@ CUstreamCaptureMode native_mode(CaptureMode mode) {
 
 void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   builder.state = next;
+  if (builder.outer) std::erase(builder.outer->bodies, &builder);
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
   captures_under_way.fetch_sub(1, std::memory_order_relaxed);
@@ -66,10 +67,11 @@ bool is_captured(CUstream stream) noexcept {
 
 // A capture whose result nobody wants.
 void abandon_capture(GraphBuilderResource& builder) noexcept {
+  while (!builder.capture->bodies.empty()) abandon_capture(*builder.capture->bodies.back());
   CUgraph graph = nullptr;
   const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(origin(builder), &graph);
   if (ended && builder.kind == Kind::primary) {
-    // Destroyed with the last handle: a body of it may still be captured into.
+    // Destroyed with the last handle, of which builders of its bodies may have some.
     builder.graph->handle = graph;
     builder.graph->ownership = GraphResource::Ownership::ours;
     builder.graph.reset();
@@ -113,6 +115,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   const Doing doing{[&] { return text("beginning to capture ", builder.stream); }};
   auto capture = std::make_shared<detail::CaptureInProgress>();
   capture->streams.push_back(detail::Access::keep(builder.stream));
+  if (builder.outer) builder.outer->bodies.reserve(builder.outer->bodies.size() + 1);
   const CUstream stream = capture->streams.front()->handle;
   if (builder.kind == Kind::body) {
     if (!builder.graph->handle)
@@ -127,6 +130,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   builder.failures_before_begin = before.count;
   builder.capture = std::move(capture);
   builder.state = State::capturing;
+  if (builder.outer) builder.outer->bodies.push_back(&builder);
   captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
   try {

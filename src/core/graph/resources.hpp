@@ -116,8 +116,11 @@ struct GraphExecSlot {
   }
 };
 
-/// What has to wait until a capture has ended, because drivers need not survive it before.
+struct GraphBuilderResource;
+
+/// What has to be done before a capture ends, and what has to wait until then: drivers need not survive it otherwise.
 struct CaptureInProgress {
+  std::vector<GraphBuilderResource*> bodies = {};  ///< that are being captured, too: to be ended first
   std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
   std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
 };
@@ -142,6 +145,7 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   const Kind kind;
   State state;
   std::shared_ptr<CaptureInProgress> capture = {};  ///< shared with the builders from split()
+  std::shared_ptr<CaptureInProgress> outer = {};    ///< for a body, that of the graph which it is in
   std::shared_ptr<GraphResource> graph;             ///< that is captured into; the driver's own until the capture ends
   unsigned long long failures_before_begin = 0;     ///< see driver/capture_failures.hpp
 };

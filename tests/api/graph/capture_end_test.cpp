@@ -108,17 +108,28 @@ TEST_F(CaptureEndTest, PartsThatGoMeanwhileAreThereUntilTheCaptureEnds) {
   EXPECT_THAT(error_of<DriverError>([&] { builder.end_building(); }), HasSubstr("was not joined"));
 }
 
-TEST_F(CaptureEndTest, ABodyMayOutliveTheBuilderThatItIsOf) {
+TEST_F(CaptureEndTest, BodiesEndWithTheBuilderThatTheyAreOf) {
   GraphBuilder builder = stream.create_graph_builder().begin_building();
   const GraphBuilder capturing = builder.if_then(builder.create_condition(1)).begin_building();
+  const GraphBuilder inside = capturing.if_then(capturing.create_condition(1)).begin_building();
   const GraphBuilder waiting = builder.if_then(builder.create_condition(1));
   launch(capturing, one, kernel("add"), data, 1);
   builder.close();
   EXPECT_EQ(status(stream.handle()), CU_STREAM_CAPTURE_STATUS_NONE);
-  launch(capturing, one, kernel("add"), data, 1);
-  capturing.end_building();
-  EXPECT_EQ(capturing.graph_definition().nodes().size(), 2u);
-  EXPECT_EQ(waiting.graph_definition().nodes().size(), 0u);
+  for (const GraphBuilder& body : {capturing, inside, waiting}) {
+    EXPECT_FALSE(body.is_building());
+    EXPECT_THAT(error_of<InvalidArgument>([&] { body.end_building(); }), HasSubstr("not building"));
+  }
+}
+
+TEST_F(CaptureEndTest, BodiesEndBeforeTheBuilderThatTheyAreOf) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const GraphBuilder body = builder.if_then(builder.create_condition(1)).begin_building();
+  launch(body, one, kernel("add"), data, 2);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { builder.end_building(); }), HasSubstr("body that is still building"));
+  body.end_building();
+  run(builder.end_building().complete());
+  EXPECT_EQ(cells[0], 2);
 }
 
 TEST_F(CaptureEndTest, ABodyOfABrokenCaptureIsRefused) {
