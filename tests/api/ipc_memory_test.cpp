@@ -1,4 +1,6 @@
 // Buffers of one process in another: each test exports, the disabled one before it imports.
+#include <cuprum/driver.hpp>
+
 #include "api/ipc_memory_fixture.hpp"
 
 namespace cuprum::tests {
@@ -319,6 +321,29 @@ TEST_P(IpcMemoryTest, ClosingAHandleLeavesThePoolsOwn) {
   const Buffer buffer = filled(pool, 7);
   child->channel().send(buffer.ipc_descriptor());
   EXPECT_TRUE(child->passed());
+}
+
+/// Whether the driver still has a pool; only softgpu bears the question about one that is gone.
+bool is_there(CUmemPoolHandle_st* pool) {
+  cuuint64_t threshold = 0;
+  return driver::api().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold) == CUDA_SUCCESS;
+}
+
+TEST_P(IpcMemoryTest, AClosedPoolStaysAsLongAsItsBuffers) {
+  MemoryPool pool = make_pool(GetParam());
+  CUmemPoolHandle_st* const handle = pool.handle();
+  Buffer first = filled(pool, 7);
+  Buffer second = filled(pool, 8);
+  pool.close();
+  first.close();
+  EXPECT_TRUE(is_there(handle));
+  expect_all(second, 8, stream);
+  second.close();
+  stream.sync();
+  const bool can_ask = driver::info().kind == driver::Choice::softgpu;
+  EXPECT_FALSE(can_ask && is_there(handle));
+  const MemoryPool next = make_pool(GetParam());
+  expect_all(filled(next, 9), 9, stream);
 }
 
 TEST_P(IpcMemoryTest, ThePoolsFileDescriptorGoesWithIt) {

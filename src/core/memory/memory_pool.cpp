@@ -199,6 +199,8 @@ DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
   });
   if (code != CUDA_SUCCESS) [[unlikely]]
     fail(code, size, stream);
+  if (sharing_) [[unlikely]]
+    hold_.allocated(pool.kept);
   return pointer;
 }
 
@@ -211,11 +213,14 @@ void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Strea
                                                    reinterpret_cast<void*>(pointer), " on ", stream);
                                      }},
                                      pointer, queue->handle);
+  if (sharing_) hold_.freed();
 }
 
 void PoolMemory::take_back(DevicePointer pointer, std::size_t, const Kept<StreamResource>& stream) {
   if (is_of_another_process()) return sharing_->imports().let_go(pointer, *stream);
   core::queue_release<&Api::cuMemFreeAsync>(*stream, pointer, stream->handle);
+  if (sharing_) [[unlikely]]
+    hold_.freed();
 }
 
 bool PoolMemory::is_host_accessible() const { return place_.is_managed() || !place_.device(); }

@@ -5,6 +5,7 @@
 #include <cuprum/memory_pool.hpp>
 #include <iosfwd>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,26 @@ class OwnedPool : public support::Counted<OwnedPool> {
  private:
   CUmemoryPool handle_ = nullptr;
   bool is_managed_ = false;
+};
+
+/// Keeps a pool for as long as something is allocated from it. NVIDIA's driver promises to do that itself, and does not
+/// where the pool is shared with other processes: pools that come later crash.
+class PoolHold {
+ public:
+  void allocated(const detail::Kept<OwnedPool>& pool) noexcept {
+    std::lock_guard lock(mutex_);
+    if (count_++ == 0) pool_ = pool;
+  }
+  void freed() noexcept {
+    detail::Kept<OwnedPool> last;  // which is let go without the lock
+    std::lock_guard lock(mutex_);
+    if (count_ > 0 && --count_ == 0) std::swap(last, pool_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t count_ = 0;
+  detail::Kept<OwnedPool> pool_;
 };
 
 /// What memory a pool has.
@@ -88,7 +109,8 @@ class PoolMemory final : public MemoryResource::Interface {
   bool is_open() const noexcept { return !owned_ || !owned_.get()->is_closed(); }
   /// Null for a pool that is not shared with other processes.
   core::PoolSharing* sharing() const { return sharing_.get(); }
-  /// Lets the pool go. One of this process lives on in the driver until its buffers are freed, an imported one here.
+  /// Lets the pool go. One of this process lives on in the driver until its buffers are freed, one that is shared or
+  /// imported here.
   void close() noexcept;
 
  private:
@@ -103,6 +125,7 @@ class PoolMemory final : public MemoryResource::Interface {
   core::PoolPlace place_;
   std::size_t max_size_ = 0;
   std::unique_ptr<core::PoolSharing> sharing_;
+  core::PoolHold hold_;  ///< of a shared pool
 };
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail
