@@ -83,7 +83,7 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
     GraphResource& body = resource.graph->inner(node->known.conditional->bodies[i], node->handle);
     bodies.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
         streams[i], Kind::body, State::not_started, std::shared_ptr<GraphResource>(resource.graph, &body))));
-    GraphAccess::builder(bodies.back()).outer = resource.capture;
+    GraphAccess::builder(bodies.back())->outer = resource.capture;
   }
   return bodies;
 }
