@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "src/core/program_cache": ["src/core/code", "src/core/base", "src/support", "include/cuprum"],
     "src/core/compile": ["src/core/program_cache", "src/core/code", "src/core/base", "src/driver", "src/device_image",
                          "src/support", "include/cuprum"],
+    "src/core/system": ["src/support", "include/cuprum"],
     "src/core/views": ["src/core/memory", "src/core/stream", "src/core/base", "src/driver", "src/support", "include/cuprum"],
     "src/core": ["src/core/compile", "src/core/graph", "src/core/code", "src/core/memory", "src/core/stream", "src/core/base", "src/driver",
                  "src/support", "include/cuprum"],

@@ -21,6 +21,7 @@ import uuid as _uuid
 from collections.abc import Callable, Iterable, Mapping, MutableSet, Sequence
 from typing import Any
 
+from . import system
 from ._memory_sets import AccessedBySetProxy, PeerAccessibleBySetProxy
 from ._options import (
     ContextOptions,
@@ -207,6 +208,7 @@ SINGLE_RESULTS = {
         for pool in ("DeviceMemoryResource", "PinnedMemoryResource")
         for function in ("register", "from_registry", "from_allocation_handle")
     },
+    "Device.to_system_device": "system.Device",
     "Buffer.__enter__": "Buffer",
     "Buffer.device_id": "int",
     "GraphBuilder.begin_building": "GraphBuilder",

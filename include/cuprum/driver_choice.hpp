@@ -25,6 +25,10 @@ enum class Choice {
 /// driver mean nothing to another. Threads may call it at any time.
 CUPRUM_API void select(Choice choice);
 
+/// The driver that is in use, or that select() or CUPRUM_DRIVER chose; `automatic` when that is left to the library and
+/// no driver is in use. Opens none. Throws InvalidArgument when CUPRUM_DRIVER is no choice.
+CUPRUM_API Choice choice();
+
 /// The driver that was opened.
 struct Info {
   Choice kind;       ///< nvidia or softgpu

@@ -6,7 +6,8 @@
 //   unsigned milliwatts = 0;
 //   nvml::call<&nvml::Api::nvmlDeviceGetPowerUsage>(device, &milliwatts);
 //
-// It is found, opened and initialised (nvmlInit_v2) at the first use, for the life of the process. NVIDIA's <nvml.h> is
+// It is found, opened and initialised (nvmlInit_v2) at the first use, for the life of the process: softgpu's where
+// softgpu is the driver, see <cuprum/driver_choice.hpp>. NVIDIA's <nvml.h> is
 // rarely installed, so what is needed of its C interface is declared here; handles are of the same type as there.
 // Threads may share everything here.
 #pragma once
@@ -15,6 +16,7 @@
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/library_api.hpp>
 #include <cuprum/error.hpp>
+#include <cuprum/nvml_types.hpp>
 
 struct nvmlDevice_st;
 

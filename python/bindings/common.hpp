@@ -52,6 +52,7 @@ void bind_program_options(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_strided_layout(nb::module_& module);
 void bind_strided_memory_view(nb::module_& module);
+void bind_system(nb::module_& module);
 void bind_virtual_memory_resource(nb::module_& module);
 
 /// For functions whose arguments need no Python.

@@ -4,6 +4,7 @@
 #include "bindings/common.hpp"
 #include "bindings/event.hpp"
 #include "bindings/memory_resource.hpp"
+#include "bindings/system.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -222,6 +223,13 @@ void bind_device(nb::module_& module) {
             without_gil([&] { device.sync(); });
           },
           "Waits until all work of the device's context is done.")
+      .def(
+          "to_system_device",
+          [](const PythonDevice& self) {
+            const system::Device device = without_gil([&] { return system::Device::from_cuda_device(self.device); });
+            return nb::module_::import_("cuprum.system").attr("Device").attr("_of")(device);
+          },
+          "The same device for those who look at it: a cuprum.system.Device.")
       .def("__int__", [](const PythonDevice& self) { return self.device.device_id(); })
       .def("__index__", [](const PythonDevice& self) { return self.device.device_id(); })
       .def("__repr__",

@@ -42,6 +42,18 @@ std::string with_title_of_log(const CompileError& error) {
   return message;
 }
 
+/// NVML's errors are classes by code, as NVIDIA's bindings have them.
+void raise_nvml_error(int code, const char* message) {
+  nb::object error = nb::module_::import_("cuprum.system.exceptions").attr("error_of")(code, message);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+/// Whether it is NVML that does not have something: see <cuprum/nvml.hpp>. No other library has these codes for it.
+bool is_from_nvml(const NotSupported& error) {
+  constexpr int not_supported = 3, function_not_found = 13;
+  return error.code() == not_supported || error.code() == function_not_found;
+}
+
 /// Rethrows the exception and sets Python's error; lets pass what is not the library's.
 void translate() {
   try {
@@ -56,6 +68,7 @@ void translate() {
   } catch (const LinkError& error) {
     raise_error("LinkError", error.what(), named("log", error.log()));
   } catch (const LibraryError& error) {
+    if (error.library() == "NVML") return raise_nvml_error(error.code(), error.what());
     raise_error("LibraryError", error.what(), named("library", error.library()), named("call", error.call()),
                 named("code", error.code()), named("description", error.description()));
   } catch (const WrongType& error) {
@@ -68,6 +81,7 @@ void translate() {
     nb::object arguments = nb::make_tuple(error.code(), error.what());
     PyErr_SetObject(PyExc_OSError, arguments.ptr());
   } catch (const NotSupported& error) {
+    if (is_from_nvml(error)) return raise_nvml_error(*error.code(), error.what());
     raise_error("NotSupportedError", in_python(error.what()).c_str(), named("code", error.code()));
   } catch (const Error& error) {
     raise_error("CUDAError", in_python(error.what()).c_str());

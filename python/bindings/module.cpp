@@ -50,4 +50,5 @@ NB_MODULE(_core, module) {
   bind_program(module);
   bind_linker(module);
   bind_program_cache(module);
+  bind_system(module);
 }

@@ -53,6 +53,8 @@ PRIVATE_MODULES = frozenset(
     """.split()
 )
 
+SYSTEM_MODULES = frozenset(("system._device", "system._nvml_context", "system._system", "system._system_events"))
+
 # Where a private module's names are looked up.
 EVERYWHERE = (
     "cuprum",
@@ -200,6 +202,8 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         return ("cuprum", "cuprum.graph", "cuprum.utils") if experimental else ("cuprum",)
     if inner in PRIVATE_MODULES:
         return EVERYWHERE
+    if inner in SYSTEM_MODULES:
+        return ("cuprum.system._device", "cuprum.system", "cuprum.system._events", "cuprum.system._nvml_context")
     if inner.startswith("_") or "._" in inner:
         return None
     module = f"cuprum.{inner}"
@@ -223,10 +227,16 @@ def _namespace_if_needed() -> ModuleSpec | None:
 
 
 def _share_driver() -> None:
-    """Load the driver that cuprum uses, so that NVIDIA's cuda.bindings, which asks for libcuda.so.1, gets the same."""
+    """Load the driver and the NVML that cuprum uses, so that NVIDIA's cuda.bindings, which asks for libcuda.so.1 and
+    libnvidia-ml.so.1, gets the same."""
     from cuprum import _core
+    from cuprum._errors import CUDAError
 
     _core.driver_info()
+    try:
+        _core.SystemDevice.get_device_count()
+    except CUDAError:
+        pass  # a machine without NVML
 
 
 def _serve_child_processes() -> None:

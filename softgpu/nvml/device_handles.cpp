@@ -22,6 +22,12 @@ Return find_device(DeviceHandle** device, Matches matches) {
   });
 }
 
+// With "GPU-" or without, as cuda.core asks.
+bool is_uuid_of(std::string_view text, const DeviceFacts& facts) {
+  const std::string uuid = uuid_text(facts);
+  return text == uuid || text == std::string_view(uuid).substr(sizeof "GPU-" - 1);
+}
+
 // "domain:bus:device.function", the domain and the function of which may be missing.
 bool is_bus_id_of(const char* text, const DeviceFacts& facts) {
   unsigned domain = 0, bus = 0, device = 0, function = 0;
@@ -61,7 +67,7 @@ SOFTGPU_NVML nvmlDeviceGetHandleByIndex(unsigned index, DeviceHandle** device) {
 
 SOFTGPU_NVML nvmlDeviceGetHandleByUUID(const char* uuid, DeviceHandle** device) {
   if (library() != nullptr && uuid == nullptr) return Return::invalid_argument;
-  return find_device(device, [&](const DeviceFacts& facts) { return uuid_text(facts) == uuid; });
+  return find_device(device, [&](const DeviceFacts& facts) { return is_uuid_of(uuid, facts); });
 }
 
 SOFTGPU_NVML nvmlDeviceGetHandleByUUIDV(const Uuid* uuid, DeviceHandle** device) {
@@ -70,8 +76,7 @@ SOFTGPU_NVML nvmlDeviceGetHandleByUUIDV(const Uuid* uuid, DeviceHandle** device)
   if (uuid == nullptr || (uuid->type != kText && uuid->type != kBytes)) return Return::invalid_argument;
   if (uuid->version != version_of<Uuid>(1)) return Return::argument_version_mismatch;
   return find_device(device, [&](const DeviceFacts& facts) {
-    if (uuid->type == kText)
-      return uuid_text(facts) == std::string_view(uuid->value.text, strnlen(uuid->value.text, 41));
+    if (uuid->type == kText) return is_uuid_of({uuid->value.text, strnlen(uuid->value.text, 41)}, facts);
     const CUuuid bytes = facts.uuid();
     return std::memcmp(bytes.bytes, uuid->value.bytes, sizeof bytes.bytes) == 0;
   });

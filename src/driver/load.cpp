@@ -97,6 +97,12 @@ Info info() {
   return Locked()->driver->info;
 }
 
+Choice choice() {
+  const Locked state;
+  if (state->driver) return state->driver->info.kind;
+  return state->selected ? *state->selected : choice_from_environment();
+}
+
 void select(Choice choice) {
   refuse_after_fork();
   const Locked state;

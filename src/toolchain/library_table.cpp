@@ -106,10 +106,12 @@ void detail::raise_library_error(Library library, std::size_t entry_point, int c
 void detail::raise_missing_entry_point(Library library, std::size_t entry_point) {
   const Facts& about = facts(library);
   const Row& row = about.rows[entry_point];
-  throw NotSupported(text(
-      row.name, " is not in ", about.info().path, ": ",
-      row.since ? text("it came with the ", about.title, " of CUDA ", driver_abi::CudaVersion{row.since}, ". ") : "",
-      "Install a newer ", about.title));
+  throw NotSupported(
+      text(row.name, " is not in ", about.info().path, ": ",
+           row.since ? text("it came with the ", about.title, " of CUDA ", driver_abi::CudaVersion{row.since}, ". ")
+                     : "",
+           "Install a newer ", about.title),
+      library == Library::nvml ? std::optional(static_cast<int>(nvml::Result::function_not_found)) : std::nullopt);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

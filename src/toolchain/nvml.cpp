@@ -1,5 +1,7 @@
+#include <cuprum/driver_choice.hpp>
 #include <cuprum/nvml.hpp>
 
+#include "support/environment.hpp"
 #include "support/text.hpp"
 #include "toolchain/library_table.hpp"
 
@@ -17,9 +19,7 @@ void initialise(const Api& api, const std::string& path) {
   throw LibraryError({"NVML", path, "nvmlInit_v2", static_cast<int>(result), words ? words : ""});
 }
 
-OpenTable<Api> open() {
-  const toolchain::Item& nvml = toolchain::item(toolchain::Kind::dynamic_lib, "nvml");
-  const OpenLibrary opened = toolchain::open_first(nvml, look_for(nvml, toolchain::surroundings()));
+OpenTable<Api> fill_table(const OpenLibrary& opened) {
   OpenTable<Api> result{{}, toolchain::info_of(opened.located)};
 #define CUPRUM_ENTRY_POINT(name, since, return_type, parameters) \
   toolchain::fill(result.api.name, opened.library, #name);
@@ -29,6 +29,49 @@ OpenTable<Api> open() {
     result.api.nvmlSystemGetCudaDriverVersion_v2(&result.info.version);
   }
   return result;
+}
+
+// What the system's loader finds, or CUPRUM_NVML names.
+OpenTable<Api> open_system() {
+  const toolchain::Item& nvml = toolchain::item(toolchain::Kind::dynamic_lib, "nvml");
+  return fill_table(toolchain::open_first(nvml, look_for(nvml, toolchain::surroundings())));
+}
+
+// The one beside softgpu's driver.
+OpenTable<Api> open_softgpu() {
+  const std::string driver = driver::softgpu_path();
+  const std::string path = driver.substr(0, driver.rfind('/') + 1) + "libnvidia-ml.so.1";
+  OpenLibrary opened;
+  opened.located.path = path;
+  opened.located.how = "beside softgpu";
+  opened.library = support::SharedLibrary::open(path);
+  if (!opened.library) throw NotSupported(support::text("softgpu's NVML can't be opened: ", opened.library.error()));
+  return fill_table(opened);
+}
+
+bool shows_a_device(const Api& api) {
+  unsigned count = 0;
+  return api.nvmlDeviceGetCount_v2 && api.nvmlDeviceGetCount_v2(&count) == Result::success && count > 0;
+}
+
+// As with the driver: NVIDIA's when it shows a device.
+OpenTable<Api> open_either() {
+  try {
+    if (OpenTable<Api> found = open_system(); shows_a_device(found.api)) return found;
+  } catch (const Error&) {
+    // softgpu's, then
+  }
+  return open_softgpu();
+}
+
+OpenTable<Api> open() {
+  if (support::environment("CUPRUM_NVML")) return open_system();
+  switch (driver::choice()) {
+    case driver::Choice::nvidia: return open_system();
+    case driver::Choice::softgpu: return open_softgpu();
+    case driver::Choice::automatic: break;
+  }
+  return open_either();
 }
 
 const OpenTable<Api>& opened() {

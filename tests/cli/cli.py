@@ -28,7 +28,7 @@ class CommandTest(unittest.TestCase):
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(DECIDING) and name not in ("VIRTUAL_ENV", "NO_COLOR")}
         environment.update(CUPRUM_DRIVER="softgpu", CUDA_HOME=os.environ["CUDA_HOME"],
-                           XDG_CACHE_HOME=str(self.folder / "cache"))
+                           XDG_CACHE_HOME=str(self.folder / "cache"), SOFTGPU_RUNTIME_DIR=str(self.folder / "softgpu"))
         environment.update({name: str(value) for name, value in variables.items() if value is not None})
         for name, value in variables.items():
             if value is None:

@@ -70,3 +70,50 @@ int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
   strncpy(name, "/usr/bin/train", length);
   return 0;
 }
+
+// What `cuprum top` asks besides: there is one device.
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return 0;
+}
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 1;
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = (void*)"GPU-0";
+  return index == 0 ? 0 : 2;  // invalid argument
+}
+
+int nvmlDeviceGetIndex(void* device, unsigned* index) {
+  (void)device;
+  *index = 0;
+  return 0;
+}
+
+int nvmlDeviceGetName(void* device, char* name, unsigned length) {
+  (void)device;
+  strncpy(name, "A device", length);
+  return 0;
+}
+
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
+  strncpy(uuid, device, length);
+  return 0;
+}
+
+typedef struct {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+} Memory;
+
+int nvmlDeviceGetMemoryInfo_v2(void* device, Memory* memory) {
+  (void)device;
+  memory->total = 4ull << 30;
+  memory->reserved = 0;
+  memory->free = 3ull << 30;
+  memory->used = 1ull << 30;
+  return 0;
+}

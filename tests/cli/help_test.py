@@ -42,7 +42,7 @@ class Help(CommandTest):
     def test_refuses_what_it_does_not_know(self):
         result = self.run_cuprum("docter")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("there is no verb 'docter'; there are doctor info exec", result.stderr)
+        self.assertIn("there is no verb 'docter'; there are doctor info top exec", result.stderr)
         result = self.run_cuprum("doctor", "--jsno")
         self.assertEqual(result.returncode, 2)
         self.assertIn("there is no option '--jsno'; there are --json", result.stderr)

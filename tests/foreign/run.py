@@ -8,6 +8,8 @@ import traceback
 def main():
     try:
         import cuda.core, numpy  # noqa: E401, F401
+        if any("/nvml/" in program for program in sys.argv[1:]):
+            import gpustat, nvitop, pynvml  # noqa: E401, F401
     except ImportError as error:
         print(f"skipped: {error}; ./check installs what is missing")
         return 77

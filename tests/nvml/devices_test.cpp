@@ -71,6 +71,9 @@ TEST_F(NvmlTest, FindsDevicesByTheirNames) {
     DeviceHandle* found = nullptr;
     EXPECT_EQ(call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &found), Return::success);
     EXPECT_EQ(found, device(i));
+    found = nullptr;
+    EXPECT_EQ(call("nvmlDeviceGetHandleByUUID", uuid.c_str() + 4, &found), Return::success);
+    EXPECT_EQ(found, device(i));
     const std::string number = std::to_string(i + 1);
     for (const std::string& bus_id :
          {"00000000:0" + number + ":00.0", "0000:0" + number + ":00.0", "0" + number + ":00.0"}) {

@@ -53,6 +53,7 @@ const std::vector<Verb>& verbs();
 extern const Verb doctor_verb;
 extern const Verb info_verb;
 extern const Verb exec_verb;
+extern const Verb top_verb;
 
 /// Options up to the first operand or "--". Throws UsageError.
 Arguments parse(const Verb& verb, const std::vector<std::string>& words);

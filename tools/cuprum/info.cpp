@@ -204,9 +204,10 @@ const Verb info_verb = {
     .name = "info",
     .operands = "",
     .summary = "show the devices and their properties",
-    .description = {"Shows the driver that libcuprum takes (CUPRUM_DRIVER chooses) and its devices: what they are, "
-                    "their memory, their "
-                    "limits and abilities; on NVIDIA's driver also temperature, power, clocks, use and processes."},
+    .description =
+        {"Shows the driver that libcuprum takes (CUPRUM_DRIVER chooses) and its devices: what they are, "
+         "their memory, their "
+         "limits and abilities; and what NVML knows of them: use, processes, temperature, power and clocks."},
     .options = {{"--device", "N", "only that device; they are counted from 0"},
                 {"--all", "", "print every attribute that the driver knows, too, by its name"},
                 {"--json", "", "print everything as one JSON object, for programs"}},

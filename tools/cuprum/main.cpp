@@ -9,7 +9,7 @@
 namespace cuprum::cli {
 
 const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> all = {doctor_verb, info_verb, exec_verb};
+  static const std::vector<Verb> all = {doctor_verb, info_verb, top_verb, exec_verb};
   return all;
 }
 

@@ -1,0 +1,38 @@
+"""What is not of one device."""
+
+from __future__ import annotations
+
+from cuprum import _core
+
+CUDA_BINDINGS_NVML_IS_COMPATIBLE = True
+"""For programs that ask cuda.core whether it has NVML: cuprum always has it."""
+
+
+def get_user_mode_driver_version() -> tuple[int, ...]:
+    """The version of CUDA that the driver supports, as (13, 0)."""
+    return tuple(_core.system_user_mode_driver_version())
+
+
+def get_kernel_mode_driver_version() -> tuple[int, ...]:
+    """The version of the driver, as (580, 82, 7)."""
+    return tuple(_core.system_kernel_mode_driver_version())
+
+
+def get_nvml_version() -> tuple[int, ...]:
+    """The version of NVML, as (13, 580, 82, 7)."""
+    return tuple(_core.system_nvml_version())
+
+
+def get_driver_branch() -> str:
+    """The branch of the driver, as 'r580_00'."""
+    return _core.system_driver_branch()
+
+
+def get_num_devices() -> int:
+    """How many devices there are."""
+    return _core.SystemDevice.get_device_count()
+
+
+def get_process_name(pid: int) -> str:
+    """What a process is called."""
+    return _core.system_process_name(pid)
