@@ -57,9 +57,10 @@ struct GridWorkspace {
 enum class Suspend : std::uint32_t {
   none,
   barrier,          // waits at barrier `barrier_id` until `barrier_threads` threads (0: the whole block) have arrived
-  yield,            // spins or sleeps: run the others first
+  yield,            // spins: run the others first
   cluster_barrier,  // waits until all threads of the cluster have arrived
   warp,             // a gang of one thread: waits for the members of its warp that `warp` names
+  sleep,            // for `nanoseconds`
 };
 
 enum class BarrierReduction : std::uint32_t { none, all, any, count };
@@ -85,11 +86,14 @@ struct Gang {
   BarrierReduction reduction = BarrierReduction::none;
   std::uint32_t reduction_in = 0;  // how many of the arrived threads have a true predicate
   std::uint32_t line = 0;          // of the PTX, where it waits; 0: not known
+  std::uint32_t nanoseconds = 0;
   WarpRequest warp;
   // Written by the scheduler before it resumes the gang:
   std::uint32_t result = 0;  // of a barrier's reduction, or of the warp's operation
   // Generated code's own: %tid of lane 0.
   Dim3 thread{0, 0, 0};
+  // Written by generated code, cleared by the scheduler: a thread has left a loop in which it waited.
+  std::uint32_t got_on = 0;
 };
 
 // A kernel without suspend points: runs all threads of the block.
@@ -113,7 +117,8 @@ static_assert(offsetof(Gang, block) == 0 && offsetof(Gang, first_thread) == 8 &&
 static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &&
               offsetof(Gang, barrier_threads) == 24);
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
-static_assert(offsetof(Gang, line) == 40 && offsetof(Gang, warp) == 48 && offsetof(Gang, result) == 72);
-static_assert(offsetof(Gang, thread) == 76 && sizeof(WarpRequest) == 24 && offsetof(WarpRequest, value) == 8);
+static_assert(offsetof(Gang, line) == 40 && offsetof(Gang, nanoseconds) == 44 && offsetof(Gang, warp) == 48);
+static_assert(offsetof(Gang, result) == 72 && offsetof(Gang, thread) == 76 && offsetof(Gang, got_on) == 88);
+static_assert(sizeof(WarpRequest) == 24 && offsetof(WarpRequest, value) == 8);
 
 }  // namespace softgpu::abi

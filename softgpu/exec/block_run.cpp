@@ -9,6 +9,9 @@
 namespace softgpu::exec {
 namespace {
 
+// PTX has no longer sleeps.
+constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds(1);
+
 abi::ResumeGang resume_function(void* frame) { return *static_cast<abi::ResumeGang*>(frame); }
 
 }  // namespace
@@ -37,6 +40,7 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
   ready_.clear();
   next_.clear();
   waiting_for_cluster_.clear();
+  sleeping_.clear();
   warps_.clear();
   exits_.start(threads_);
   gangs_.clear();
@@ -55,6 +59,7 @@ void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) 
 }
 
 bool BlockRun::run_pass() {
+  if (!sleeping_.empty()) wake_sleepers();
   ready_.swap(next_);
   next_.clear();
   pass_progress_ = false;
@@ -98,6 +103,9 @@ void BlockRun::run_gang(GangRun& run) {
   } else {
     resume_function(run.frame)(run.frame);
   }
+  if (run.gang.got_on == 0) return;
+  run.gang.got_on = 0;
+  pass_progress_ = true;
 }
 
 bool BlockRun::has_ended(const GangRun& run) { return run.frame == nullptr || resume_function(run.frame) == nullptr; }
@@ -115,7 +123,28 @@ void BlockRun::settle(std::uint32_t index) {
   if (run.gang.reason == abi::Suspend::barrier) return wait_at_barrier(index);
   if (run.gang.reason == abi::Suspend::cluster_barrier) return wait_at_cluster_barrier(index);
   if (run.gang.reason == abi::Suspend::warp) return wait_for_warp(index);
+  if (run.gang.reason == abi::Suspend::sleep) return put_to_sleep(index);
   next_.push_back(index);
+}
+
+void BlockRun::put_to_sleep(std::uint32_t index) {
+  const std::chrono::nanoseconds asked(gangs_[index].gang.nanoseconds);
+  sleeping_.push_back({index, Clock::now() + std::min(asked, kLongestSleep)});
+}
+
+void BlockRun::wake_sleepers() {
+  const Clock::time_point now = Clock::now();
+  std::erase_if(sleeping_, [&](const Sleeper& sleeper) {
+    if (sleeper.wake > now) return false;
+    next_.push_back(sleeper.gang);
+    return true;
+  });
+}
+
+std::optional<BlockRun::Clock::time_point> BlockRun::first_wake() const {
+  std::optional<Clock::time_point> first;
+  for (const Sleeper& sleeper : sleeping_) first = std::min(first.value_or(sleeper.wake), sleeper.wake);
+  return first;
 }
 
 void BlockRun::end_gang(const GangRun& run) {

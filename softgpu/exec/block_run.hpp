@@ -4,7 +4,9 @@
 // block.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ namespace softgpu::exec {
 
 class BlockRun {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // Fills in everything of block() but its index.
   void prepare(const GridLaunch&, std::uint64_t grid_id, std::uint32_t worker, std::byte* shared);
   abi::Block& block() { return block_; }
@@ -26,9 +30,11 @@ class BlockRun {
   void start(const GridLaunch&, ClusterBarrier&);
 
   // Runs every gang that can run until it suspends, once. Inside run_guarded: a fault in a gang leaves this function
-  // from anywhere. Says whether a gang ended or reached a barrier.
+  // from anywhere. Says whether a gang ended, reached a barrier or has waited to good purpose.
   bool run_pass();
-  bool can_run() const { return !next_.empty(); }
+  bool can_run() const { return !next_.empty() || !sleeping_.empty(); }
+  // When the first of the gangs that sleep wakes up, if any do.
+  std::optional<Clock::time_point> first_wake() const;
   // The cluster's barrier has gone on to another phase.
   void pass_cluster_barrier();
 
@@ -53,6 +59,8 @@ class BlockRun {
   bool run_ready_gangs();
   void run_gang(GangRun&);
   void settle(std::uint32_t index);
+  void put_to_sleep(std::uint32_t index);
+  void wake_sleepers();
   static bool has_ended(const GangRun&);
   static bool at_plain_barrier(const GangRun&);
   void wait_at_barrier(std::uint32_t index);
@@ -72,8 +80,13 @@ class BlockRun {
   std::vector<GangRun> gangs_;
   std::vector<std::uint32_t> ready_, next_;         // gangs to run in this pass and in the next one
   std::vector<std::uint32_t> waiting_for_cluster_;  // gangs
-  std::vector<Warp> warps_;                         // when gangs are single threads
-  std::vector<std::uint32_t> released_;             // lanes, while a warp is asked
+  struct Sleeper {
+    std::uint32_t gang;
+    Clock::time_point wake;
+  };
+  std::vector<Sleeper> sleeping_;
+  std::vector<Warp> warps_;              // when gangs are single threads
+  std::vector<std::uint32_t> released_;  // lanes, while a warp is asked
   Exits exits_;
   std::uint32_t live_gangs_ = 0;
   bool signalled_ = false;     // a gang has arrived at a barrier without waiting: only counting is right from then on

@@ -1,5 +1,6 @@
 #include "softgpu/exec/cluster_run.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -64,7 +65,7 @@ ClusterRun::Advance ClusterRun::advance(const GridLaunch& launch, std::uint32_t 
   const Status status = outcome != Outcome::completed ? Status::failed
                         : barrier_.live == 0          ? Status::finished
                                                       : Status::yielding;
-  return {status, outcome, std::move(reason), progress_, steps() - steps_before};
+  return {status, outcome, std::move(reason), progress_, steps() - steps_before, first_wake()};
 }
 
 // Returns when all gangs have ended, when none can run, or when it is time for others. Inside run_guarded: a fault
@@ -81,7 +82,7 @@ void ClusterRun::run_passes() {
   }
 }
 
-// Runs every gang of the cluster that can run once. Says whether one ended or reached a barrier.
+// Runs every gang of the cluster that can run once. Says whether that brought one any further.
 bool ClusterRun::run_pass() {
   Running& current = *running();
   bool progress = false;
@@ -107,6 +108,13 @@ std::uint64_t ClusterRun::steps() const {
   std::uint64_t steps = 0;
   for (std::uint32_t rank = 0; rank < in_use_; ++rank) steps += blocks_[rank]->steps();
   return steps;
+}
+
+std::optional<std::chrono::steady_clock::time_point> ClusterRun::first_wake() const {
+  std::optional<std::chrono::steady_clock::time_point> first;
+  for (std::uint32_t rank = 0; rank < in_use_; ++rank)
+    if (const auto wake = blocks_[rank]->first_wake()) first = std::min(first.value_or(*wake), *wake);
+  return first;
 }
 
 // A line for each block.

@@ -5,8 +5,10 @@
 // cluster to cluster.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,15 +37,17 @@ class ClusterRun {
 
   enum class Status : std::uint8_t {
     finished,
-    yielding,  // nothing but spinning threads is left to run, or others are due: call advance() again later
+    yielding,  // nothing but spinning and sleeping threads is left to run, or others are due: call advance() again
+               // later
     failed,
   };
   struct Advance {
     Status status;
     Outcome outcome;      // failed only
     std::string reason;   // and why, in words
-    bool progress;        // a gang ended or reached a barrier
+    bool progress;        // a gang ended, reached a barrier or has waited to good purpose
     std::uint64_t steps;  // how often a gang was run
+    std::optional<std::chrono::steady_clock::time_point> wake;  // when the first of the gangs that sleep wakes up
   };
   // Runs gangs, each until it suspends, round robin. `worker` may differ from call to call.
   Advance advance(const GridLaunch&, std::uint32_t worker);
@@ -53,6 +57,7 @@ class ClusterRun {
   bool run_pass();
   bool can_run() const;
   std::uint64_t steps() const;
+  std::optional<std::chrono::steady_clock::time_point> first_wake() const;
   std::string describe_deadlock(const GridLaunch&) const;
 
   SharedMemory shared_;

@@ -31,10 +31,12 @@ void Backoff::progress(Clock::time_point now) {
   has_rested_ = false;
 }
 
-void Backoff::no_progress(Clock::time_point now) {
+void Backoff::no_progress(Clock::time_point now, std::optional<Clock::time_point> wake) {
+  if (wake && (next_wake_ <= now || *wake < next_wake_)) next_wake_ = *wake;
   if (last_progress_ == Clock::time_point{}) return progress(now);
   if (now - slice_start_ < kSliceOfAWaitingBlock) return;
   resume_at_ = now + std::min<Clock::duration>((now - last_progress_) / 16, kLongestRest);
+  if (next_wake_ > now) resume_at_ = std::min(resume_at_, next_wake_);
   slice_start_ = resume_at_;
   has_rested_ = true;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "softgpu/exec/cluster_run.hpp"
@@ -28,11 +29,13 @@ class Backoff {
   // A block of the grid is resumed. A slice is one of running: how late whoever slept has woken up is no part of it.
   void resume(Clock::time_point now);
   void progress(Clock::time_point now);
-  void no_progress(Clock::time_point now);
+  // `wake`: when a thread of the block that was run wakes up, if one sleeps. No rest is longer.
+  void no_progress(Clock::time_point now, std::optional<Clock::time_point> wake = {});
 
  private:
   Clock::time_point last_progress_{}, slice_start_{}, resume_at_{};
-  bool has_rested_ = false;  // since a block was last resumed
+  Clock::time_point next_wake_{};  // of the grid's threads that sleep; may be past
+  bool has_rested_ = false;        // since a block was last resumed
 };
 
 struct BlockRange {

@@ -131,8 +131,9 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
     const Clock::time_point before = Clock::now();
     const ClusterRun::Advance advance = cluster->advance(grid.launch, seat.number);
     if (advance.status == ClusterRun::Status::yielding) {
-      const bool worked = advance.progress || (Clock::now() - before) > kSpinStep * advance.steps;
-      set_aside(grid, std::move(cluster), worked);
+      const bool spun = (Clock::now() - before) <= kSpinStep * advance.steps;
+      const bool worked = advance.progress || (advance.steps > 0 && !spun);
+      set_aside(grid, std::move(cluster), worked, advance.wake);
       return ended;
     }
     ++ended;
@@ -154,9 +155,10 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
   return ended;
 }
 
-void Scheduler::set_aside(GridRun& grid, std::unique_ptr<ClusterRun> cluster, bool progress) {
+void Scheduler::set_aside(GridRun& grid, std::unique_ptr<ClusterRun> cluster, bool progress,
+                          std::optional<Clock::time_point> wake) {
   const Lock lock(mutex_);
-  progress ? grid.backoff.progress(Clock::now()) : grid.backoff.no_progress(Clock::now());
+  progress ? grid.backoff.progress(Clock::now()) : grid.backoff.no_progress(Clock::now(), wake);
   grid.set_aside.push_back(std::move(cluster));
   grid.set_aside_count.store(grid.set_aside.size(), std::memory_order_relaxed);
   // To the end of its class, so that other grids get their turn.

@@ -100,7 +100,7 @@ class Scheduler {
   std::uint64_t run_following(GridRun&, Seat&);
   std::uint64_t run_gangs(GridRun&, Work&, const Runner&);
   bool should_leave(const GridRun&, const Runner&) const;
-  void set_aside(GridRun&, std::unique_ptr<ClusterRun>, bool progress);
+  void set_aside(GridRun&, std::unique_ptr<ClusterRun>, bool progress, std::optional<Clock::time_point> wake);
   void note_progress(GridRun&);
   std::uint64_t drop_blocks(GridRun&, Outcome, const std::string& reason = {});
   std::uint64_t drop_blocks_locked(GridRun&, Outcome, const std::string& reason = {});

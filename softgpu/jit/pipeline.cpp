@@ -56,6 +56,7 @@ void analyse(Compilation& c) {
   }
   if (c.width == 1) c.shape = abi::BlockShape::rows;
   c.suspends = simt::calls_waiting_functions(*c.thread) || !simt::suspending_blocks(*c.thread, c.width).empty();
+  if (!c.suspends) simt::drop_ends_of_spin_loops(*c.thread);
 }
 
 void make_gangs(Compilation& c) {
@@ -94,6 +95,7 @@ constexpr std::array kThreadPasses = {
          [](Compilation& c) {
            for (llvm::Function& function : *c.code)
              if (!function.isDeclaration()) simt::mark_spin_loops(function);
+           simt::mark_ends_of_spin_loops(*c.thread);
          }},
     Pass{"choose-width", "how many threads a gang may have", choose_width},
 };
@@ -211,6 +213,8 @@ void run(std::span<const Pass> passes, Compilation& c, std::string_view from) {
   for (const Pass& pass : passes) {
     started |= pass.name == from;
     if (!started) continue;
+    if (pass.name == c.settings.failing_pass)
+      throw std::runtime_error("pass " + std::string(pass.name) + " fails, as SOFTGPU_FAILING_PASS asks it to");
     const double begin = thread_milliseconds();
     pass.run(c);
     const double taken = thread_milliseconds() - begin;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -12,7 +13,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "softgpu/abi/marks.hpp"
+#include "softgpu/simt/marks.hpp"
 
 namespace softgpu::simt {
 
@@ -238,24 +239,57 @@ bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   });
 }
 
+void call_mark(Instruction* before, abi::Mark mark) {
+  IRBuilder<> builder(before);
+  const auto symbol = abi::info(mark).symbol;
+  FunctionCallee marked =
+      before->getModule()->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy());
+  cast<Function>(marked.getCallee())->setConvergent();
+  builder.CreateCall(marked);
+}
+
+bool has_suspend_point(const Loop& loop) {
+  SmallVector<BasicBlock*, 4> latches;
+  loop.getLoopLatches(latches);
+  return any_of(latches, [](const BasicBlock* latch) {
+    return any_of(*latch, [](const Instruction& i) { return mark_of(&i) == abi::Mark::spin; });
+  });
+}
+
 }  // namespace
 
 void mark_spin_loops(Function& kernel) {
   DominatorTree dominators(kernel);
   LoopInfo loops(dominators);
-  Module* module = kernel.getParent();
   for (const Loop* loop : loops.getLoopsInPreorder()) {
     if (!is_spin_loop(*loop, dominators)) continue;
     SmallVector<BasicBlock*, 4> latches;
     loop->getLoopLatches(latches);
-    for (BasicBlock* latch : latches) {
-      IRBuilder<> builder(latch->getTerminator());
-      const auto symbol = abi::info(abi::Mark::spin).symbol;
-      FunctionCallee spin = module->getOrInsertFunction(StringRef(symbol.data(), symbol.size()), builder.getVoidTy());
-      cast<Function>(spin.getCallee())->setConvergent();
-      builder.CreateCall(spin);
-    }
+    for (BasicBlock* latch : latches) call_mark(latch->getTerminator(), abi::Mark::spin);
   }
+}
+
+void mark_ends_of_spin_loops(Function& kernel) {
+  DominatorTree dominators(kernel);
+  LoopInfo loops(dominators);
+  SmallSetVector<BasicBlock*, 8> exits;
+  SmallVector<const Loop*, 8> work(loops.begin(), loops.end());
+  while (!work.empty()) {
+    const Loop* loop = work.pop_back_val();
+    if (!has_suspend_point(*loop)) {
+      work.append(loop->begin(), loop->end());
+      continue;
+    }
+    SmallVector<BasicBlock*, 4> of_loop;
+    loop->getUniqueExitBlocks(of_loop);
+    exits.insert(of_loop.begin(), of_loop.end());
+  }
+  for (BasicBlock* exit : exits) call_mark(&*exit->getFirstInsertionPt(), abi::Mark::spun);
+}
+
+void drop_ends_of_spin_loops(Function& kernel) {
+  for (Instruction& instruction : make_early_inc_range(instructions(kernel)))
+    if (mark_of(&instruction) == abi::Mark::spun) instruction.eraseFromParent();
 }
 
 }  // namespace softgpu::simt

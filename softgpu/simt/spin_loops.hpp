@@ -10,4 +10,10 @@ namespace softgpu::simt {
 // of its threads always gets on.
 void mark_spin_loops(llvm::Function& kernel);
 
+// Notes where threads of the kernel come out of such a loop (the marked function spun): that is progress, unless it is
+// within another loop of the kind.
+void mark_ends_of_spin_loops(llvm::Function& kernel);
+// Nothing waits after all.
+void drop_ends_of_spin_loops(llvm::Function& kernel);
+
 }  // namespace softgpu::simt

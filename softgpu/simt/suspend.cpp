@@ -120,6 +120,17 @@ Value* wait_for_warp(IRBuilder<>& builder, const CallInst& call, Value* gang) {
 
 void yield(IRBuilder<>& builder, Value* gang) { suspend(builder, gang, abi::Suspend::yield); }
 
+void sleep(IRBuilder<>& builder, Value* gang, Value* nanoseconds) {
+  put(builder, gang, offsetof(abi::Gang, nanoseconds), nanoseconds);
+  suspend(builder, gang, abi::Suspend::sleep);
+}
+
+void note_getting_on(IRBuilder<>& builder, Value* gang, Value* is_so) {
+  Value* before = builder.CreateLoad(builder.getInt32Ty(), field(builder, gang, offsetof(abi::Gang, got_on)));
+  put(builder, gang, offsetof(abi::Gang, got_on),
+      builder.CreateOr(before, builder.CreateZExt(is_so, before->getType())));
+}
+
 void report_divergent_barrier(IRBuilder<>& builder, const CallInst& barrier) {
   Module* module = builder.GetInsertBlock()->getModule();
   const FunctionCallee report =

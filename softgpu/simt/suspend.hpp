@@ -29,6 +29,10 @@ llvm::Value* wait_for_warp(llvm::IRBuilder<>&, const llvm::CallInst& operation, 
 
 // Lets the other gangs run.
 void yield(llvm::IRBuilder<>&, llvm::Value* gang);
+void sleep(llvm::IRBuilder<>&, llvm::Value* gang, llvm::Value* nanoseconds);
+
+// Whether a thread has left a loop in which it waited, so that the gang did not spin in vain.
+void note_getting_on(llvm::IRBuilder<>&, llvm::Value* gang, llvm::Value* is_so);
 
 // Ends the kernel: a barrier was reached by some threads of a warp only.
 void report_divergent_barrier(llvm::IRBuilder<>&, const llvm::CallInst& barrier);

@@ -30,7 +30,12 @@ Value* wait_alone(CallInst& call, Value* gang) {
                              {gang, call.getArgOperand(0), call.getArgOperand(1), builder.getInt32(1), predicate});
     }
     case MarkKind::warp: return wait_for_warp(builder, call, gang);
-    default: yield(builder, gang); return nullptr;
+    default:
+      if (mark == Mark::nanosleep)
+        sleep(builder, gang, call.getArgOperand(0));
+      else
+        yield(builder, gang);
+      return nullptr;
   }
 }
 
@@ -39,6 +44,10 @@ namespace {
 Value* replacement(CallInst& call, Mark mark, ThreadValues& values, Value* gang) {
   if (abi::info(mark).waiting != abi::MarkWaiting::nobody) return wait_alone(call, gang);
   IRBuilder<> builder(&call);
+  if (mark == Mark::spun) {
+    note_getting_on(builder, gang, builder.getTrue());
+    return nullptr;
+  }
   if (abi::info(mark).kind == MarkKind::query) return values.base(mark);
   if (abi::info(mark).kind == MarkKind::clock) return read_clock(builder, mark);
   return shuffle_source(builder, mark, values.base(Mark::laneid), call.getArgOperand(1), call.getArgOperand(2)).inside;

@@ -58,6 +58,7 @@ class Widener {
   void emit_intrinsic(llvm::IntrinsicInst&);
   void emit_mark(llvm::CallInst&, abi::Mark);
   void emit_address(llvm::CallInst& original);
+  void emit_sleep(llvm::CallInst& original);
   void emit_barrier(llvm::CallInst&, abi::Mark);
 
   Shape shape(const llvm::Value* value) const { return values_.shape(value); }

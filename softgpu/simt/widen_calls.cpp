@@ -55,9 +55,20 @@ void Widener::emit_mark(CallInst& original, Mark mark) {
     case MarkKind::warp: return warp_.emit(original, mark);
     case MarkKind::note: return emit_address(original);
     case MarkKind::control:
-      if (mark == Mark::nanosleep || mark == Mark::spin) return yield(builder_, arguments_.gang);
+      if (mark == Mark::nanosleep) return emit_sleep(original);
+      if (mark == Mark::spin) return yield(builder_, arguments_.gang);
+      if (mark == Mark::spun) return note_getting_on(builder_, arguments_.gang, mask_.has_any(builder_));
       throw std::logic_error("exit is turned into a branch before widening");
   }
+}
+
+// The gang sleeps as long as the lane that asks for least: a thread may sleep less than it asks for, but not much more.
+void Widener::emit_sleep(CallInst& original) {
+  Value* asked = original.getArgOperand(0);
+  if (shape(asked).is_uniform()) return sleep(builder_, arguments_.gang, values_.base(asked));
+  Value* longest = Constant::getAllOnesValue(original.getArgOperand(0)->getType());
+  Value* lanes = mask_.choose(builder_, values_.vector(asked), longest);
+  sleep(builder_, arguments_.gang, builder_.CreateIntMinReduce(lanes));
 }
 
 // A note of one thread's address becomes one of the gang's: of the only one that matters, or of whether any lane has a

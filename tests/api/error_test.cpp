@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "api/child_process.hpp"
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
 
@@ -102,6 +103,26 @@ TEST_F(ErrorTest, AWrongValueAWrongTypeAndAWrongStateAreToldApart) {
   EXPECT_EQ(is([&] { (void)data.size(); }), "state");
   EXPECT_EQ(is([&] { Stream().sync(); }), "state");
   EXPECT_THROW(Stream().sync(), std::invalid_argument);
+}
+
+TEST_F(ErrorTest, DISABLED_InAChildWhoseCompilerFails) {
+  const Kernel scale = compile(scale_source, "scale");
+  const Buffer data = device.allocate(64, stream);
+  try {
+    launch(stream, {.grid = 1, .block = 16}, scale, data, 1.0f, std::size_t{16});
+    FAIL() << "no exception";
+  } catch (const DriverError& error) {
+    EXPECT_EQ(error.code(), CUDA_ERROR_INVALID_PTX);
+    EXPECT_THAT(error.reason(), HasSubstr("kernel 'scale' can't be compiled: pass make-gangs fails"));
+    EXPECT_THAT(error.what(), HasSubstr(error.reason()));
+  }
+}
+
+TEST_F(ErrorTest, AFailureOfTheCompilerAtLaunchIsInTheMessage) {
+  if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "softgpu compiles at the first launch";
+  ChildProcess child("ErrorTest.DISABLED_InAChildWhoseCompilerFails",
+                     {"SOFTGPU_FAILING_PASS=make-gangs", "SOFTGPU_CACHE_SIZE=0"});
+  EXPECT_TRUE(child.passed());
 }
 
 TEST_F(ErrorTest, DamagedCodeIsRefusedByTheLinkerAsByEverybody) {

@@ -228,6 +228,38 @@ TEST_F(Settings, StrictEndsWhatAGpusDriverMayCrashBy) {
   }
 }
 
+// What no PTX is known to bring about: the compiler fails when a kernel is first launched. The call fails, and the log
+// says why; what was loaded stays usable.
+TEST(WithSettings, DISABLED_CompilerFails) {
+  ASSERT_SUCCESS(CU(cuInit)(0));
+  CUcontext context = nullptr;
+  ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+  ASSERT_SUCCESS(CU(cuCtxSetCurrent)(context));
+  const TestModule module(kKernels);
+  CUdeviceptr memory = 0;
+  ASSERT_SUCCESS(CU(cuMemAlloc)(&memory, 400));
+  CUlogIterator start = 0;
+  ASSERT_SUCCESS(CU(cuLogsCurrent)(&start, 0));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_PTX, launch(module.function("increment"), 4, 32, nullptr, memory, 100));
+    std::string log(25600, '\0');
+    size_t size = log.size();
+    ASSERT_SUCCESS(CU(cuLogsDumpToMemory)(&start, log.data(), &size, 0));
+    log.resize(size);
+    for (const char* words : {"kernel 'increment' can't be compiled", "pass make-gangs fails", "cuLaunchKernel"})
+      EXPECT_NE(log.find(words), std::string::npos) << words << ": " << log;
+  }
+  EXPECT_SUCCESS(CU(cuMemsetD32)(memory, 7, 100));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+}
+
+TEST_F(Settings, AFailureOfTheCompilerReachesWhoLaunches) {
+  EXPECT_EQ(
+      run_in_child("WithSettings.DISABLED_CompilerFails", {"SOFTGPU_FAILING_PASS=make-gangs", "SOFTGPU_CACHE_SIZE=0"}),
+      0);
+  EXPECT_EQ(run_in_child("WithSettings.DISABLED_BadValue", {"SOFTGPU_FAILING_PASS=no-such-pass"}), 0);
+}
+
 TEST(WithSettings, DISABLED_TracedCalls) {
   std::fflush(stderr);
   ASSERT_SUCCESS(CU(cuInit)(0));

@@ -321,5 +321,31 @@ TEST_F(ControlFlow, Sleeps) {
             each_thread(32, [](unsigned i) { return i; }));
 }
 
+// The time that `sleep` takes each thread.
+std::string timed(const std::string& sleep) {
+  return "mov.u64 %d0, %globaltimer; " + sleep +
+         " mov.u64 %d1, %globaltimer; sub.u64 %d1, %d1, %d0; cvt.u32.u64 %r1, %d1;\n" + store("%r1");
+}
+
+// PTX promises no more than twice the time, and a millisecond at most; softgpu keeps to what is asked.
+TEST_F(ControlFlow, SleepsForAsLongAsAsked) {
+  const auto alike = run_threads(timed("nanosleep.u32 400000;"), 128);
+  const auto beyond = run_threads(timed("nanosleep.u32 4000000000;"), 128);
+  for (unsigned i = 0; i < 128; ++i) {
+    EXPECT_GE(alike[i], conformance::is_softgpu() ? 400'000u : 0u) << i;
+    EXPECT_LT(beyond[i], 3'000'000'000u) << i;
+  }
+}
+
+// In gangs all sleep together: nobody much longer than asked. Lanes that don't take part don't count.
+TEST_F(ControlFlow, SleepsInPart) {
+  if (!conformance::is_softgpu()) GTEST_SKIP() << "a GPU may sleep less";
+  const auto result =
+      run_threads(timed("mad.lo.u32 %r2, %t, 1000, 200000; setp.lt.u32 %p0, %t, 3; selp.u32 %r2, 0, %r2, %p0;\n"
+                        "@%p0 bra SKIP;\nnanosleep.u32 %r2;\nSKIP:"),
+                  32);
+  for (unsigned i = 3; i < 32; ++i) EXPECT_GE(result[i], 203'000u) << i;
+}
+
 }  // namespace
 }  // namespace ptx_test

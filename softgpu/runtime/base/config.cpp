@@ -119,6 +119,11 @@ void set_passes(const char* name, const std::string& text, std::vector<std::stri
   }
 }
 
+void set_pass(const char* name, const std::string& text, std::string& out) {
+  if (!jit::is_pass(text)) refuse(name, text, "one of the compiler's passes: " + jit::names_of_passes());
+  out = text;
+}
+
 void set_switch(const char* name, const std::string& text, bool& out) {
   if (text != "0" && text != "1") refuse(name, text, "0 or 1");
   out = text == "1";
@@ -148,6 +153,8 @@ constexpr std::array kSettings = {
     Setting{"SOFTGPU_DUMP", [](auto name, auto& text, auto& c) { set_passes(name, text, c.compiler.dump); }},
     Setting{"SOFTGPU_TIME_PASSES",
             [](auto name, auto& text, auto& c) { set_switch(name, text, c.compiler.time_passes); }},
+    Setting{"SOFTGPU_FAILING_PASS",
+            [](auto name, auto& text, auto& c) { set_pass(name, text, c.compiler.failing_pass); }},
     Setting{"SOFTGPU_TRACE", [](auto name, auto& text, auto& c) { set_trace(name, text, c.trace); }},
 };
 

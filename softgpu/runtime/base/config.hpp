@@ -43,6 +43,7 @@ struct Config {
   bool strict = false;  // SOFTGPU_STRICT: 1 to end programs that do what a GPU's driver may crash by
   // SOFTGPU_WIDTH: threads that run in step where a kernel allows it, 1, 8, 16 or 32, or auto. SOFTGPU_DUMP: passes of
   // the compiler behind which the code is written to stderr. SOFTGPU_TIME_PASSES: 1 to write there what each pass took.
+  // SOFTGPU_FAILING_PASS: for tests, a pass that fails.
   jit::CompilerSettings compiler;
 
   std::size_t memory_of(unsigned device) const { return memory[std::min<std::size_t>(device, memory.size() - 1)]; }

@@ -55,6 +55,25 @@ TEST(Backoff, DoesNotRestWhileThereIsProgress) {
   }
 }
 
+TEST(Backoff, RestsNoLongerThanUntilASleepingThreadWakesUp) {
+  Backoff backoff;
+  const Clock::time_point start = Clock::now();
+  backoff.no_progress(start);
+  const Clock::time_point now = start + 1s;
+  backoff.no_progress(now, now + 30us);
+  EXPECT_EQ(backoff.resume_at(), now + 30us);
+  backoff.resume(now + 1us);
+  backoff.no_progress(now +
+                      60us);  // another block, in which nobody sleeps: the one that woke up at 30 us has had its turn
+  EXPECT_EQ(backoff.resume_at(), now + 260us);
+
+  backoff.resume(now + 61us);
+  backoff.no_progress(now + 120us, now + 200us);
+  backoff.resume(now + 121us);
+  backoff.no_progress(now + 180us, now + 900us);
+  EXPECT_EQ(backoff.resume_at(), now + 200us) << "the thread that wakes up first counts, whichever block it is in";
+}
+
 TEST(GridRun, TakesMoreBlocksAtOnceWhileTheyAreShort) {
   GridRun grid({.grid = {1000000, 1000, 1}, .block = {32}}, 1);
   EXPECT_EQ(grid.take(2).count, 1u);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "softgpu/exec/cluster_run.hpp"
 #include "unit/softgpu_exec/launch.hpp"
 
 extern "C" void softgpu_rt_barrier_arrive(void* gang, std::uint32_t id, std::uint32_t threads);
@@ -144,6 +145,66 @@ TEST_P(GangsOn, SpinOnAFlagOfTheHostWithoutStarvingOthers) {
   EXPECT_FALSE(spinning.done());
   flag = true;
   EXPECT_EQ(spinning.wait(), Outcome::completed);
+}
+
+// Each gang sleeps for as long as its block's row of the table asks.
+struct Naps {
+  static constexpr std::uint32_t kAsked[] = {0, 1000, 300'000, 4'000'000'000};
+  std::atomic<std::int64_t> slept[4][4];
+
+  static bool step(Frame& gang) {
+    const std::uint64_t now =
+        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+    const std::uint32_t row = gang.block().index.x;
+    if (gang.state == 0) {
+      gang.value = now;
+      return gang.sleep(kAsked[row]);
+    }
+    argument<Naps>(gang.block()).slept[row][gang.gang->first_thread / 8] = static_cast<std::int64_t>(now - gang.value);
+    return gang.end();
+  }
+};
+
+TEST_P(GangsOn, SleepForAsLongAsTheyAsk) {
+  Pool pool({.workers = GetParam()});
+  Naps naps{};
+  ASSERT_EQ(run(pool, launch_of(Gangs<Naps::step>::code(), {4}, {32}, &naps)), Outcome::completed);
+  for (std::size_t row = 0; row < 4; ++row)
+    for (const auto& slept : naps.slept[row]) EXPECT_GE(slept, std::min<std::int64_t>(Naps::kAsked[row], 1'000'000));
+  for (const auto& slept : naps.slept[3]) EXPECT_LT(slept, 3'000'000'000) << "a millisecond is the longest sleep";
+}
+
+// The first gang of the first block sleeps until the last gang of the last block, which starts later, has been run.
+bool sleep_for_flag_step(Frame& gang) {
+  auto& flag = argument<std::atomic<bool>>(gang.block());
+  if (gang.block().index.x == 0 && gang.is_first()) return flag ? gang.end() : gang.sleep(100'000);
+  if (gang.block().index.x == 30 && gang.gang->first_thread == 56) flag = true;
+  return gang.end();
+}
+
+TEST_P(GangsOn, LetOthersRunWhileTheySleep) {
+  Pool pool({.workers = GetParam()});
+  std::atomic<bool> flag = false;
+  EXPECT_EQ(run(pool, launch_of(Gangs<sleep_for_flag_step>::code(), {31}, {64}, &flag)), Outcome::completed);
+}
+
+// Three times the gang waits to good purpose, then in vain.
+bool get_on_step(Frame& gang) {
+  gang.gang->got_on = gang.state < 3;
+  return gang.yield();
+}
+
+TEST(Cluster, GetsOnWhenAThreadLeavesALoopInWhichItWaited) {
+  const Pool pool({.workers = 1});  // for its fault handlers
+  const GridLaunch launch = launch_of(Gangs<get_on_step>::code(), {1}, {8});
+  ClusterRun cluster;
+  cluster.start(launch, 1, 0, {0, 0, 0});
+  const ClusterRun::Advance first = cluster.advance(launch, 0), second = cluster.advance(launch, 0);
+  EXPECT_EQ(first.status, ClusterRun::Status::yielding);
+  EXPECT_TRUE(first.progress);
+  EXPECT_EQ(first.steps, 4u);
+  EXPECT_FALSE(second.progress);
+  EXPECT_EQ(second.steps, 1u);
 }
 
 TEST_P(GangsOn, SpinOnAFlagThatAnotherGridSets) {

@@ -115,6 +115,11 @@ struct Frame {
     gang->reason = abi::Suspend::yield;
     return true;
   }
+  bool sleep(std::uint32_t nanoseconds) {
+    gang->reason = abi::Suspend::sleep;
+    gang->nanoseconds = nanoseconds;
+    return true;
+  }
   bool end() { return false; }
 };
 

@@ -95,7 +95,8 @@ class Scheduler {
   bool yield_round() {
     bool any = false;
     for (std::size_t i = 0; i < gangs_.size(); ++i)
-      if (handles_[i] && gangs_[i].reason == abi::Suspend::yield) resume(i), any = true;
+      if (handles_[i] && (gangs_[i].reason == abi::Suspend::yield || gangs_[i].reason == abi::Suspend::sleep))
+        resume(i), any = true;
     return any;
   }
   bool release_barrier() {

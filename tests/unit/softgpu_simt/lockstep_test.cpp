@@ -1,6 +1,13 @@
 // The conditions under which threads run in step (docs/design/simt.md), each on both of its sides.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+#include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/spin_loops.hpp"
 #include "unit/softgpu_simt/kernel_text.hpp"
 
 namespace softgpu::simt::test {
@@ -60,6 +67,41 @@ TEST(Lockstep, ALoopMayWaitByWhatABranchDecides) {
       "next:\n  %more = phi i1 [ false, %yes ], [ true, %no ]\n  br i1 %more, label %again, label %end\nend:\n  ret "
       "void\n";
   EXPECT_TRUE(run(kernel(1, body), {.width = 0, .block = {64, 1, 1}, .compile_only = true}).suspends);
+}
+
+// The blocks of a kernel in which it is noted that threads have got on.
+std::vector<std::string> ends_of_waiting(const std::string& body) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(
+      "declare i32 @softgpu.tid_x()\ndefine void @kernel(ptr %a0) {\n  %tx = call i32 @softgpu.tid_x()\n" + body +
+          "}\n",
+      problem, context);
+  if (!module) throw std::runtime_error(problem.getMessage().str());
+  llvm::Function& kernel = *module->getFunction("kernel");
+  mark_spin_loops(kernel);
+  mark_ends_of_spin_loops(kernel);
+  std::vector<std::string> blocks;
+  for (const llvm::BasicBlock& block : kernel)
+    for (const llvm::Instruction& instruction : block)
+      if (mark_of(&instruction) == abi::Mark::spun) blocks.push_back(block.getName().str());
+  return blocks;
+}
+
+// do { while (*a0 == 0); } while (as `outer` says);
+TEST(Lockstep, WhoLeavesASpinLoopHasGotOnUnlessItIsWithinAnother) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(ends_of_waiting(loop_on("  %v = load volatile i32, ptr %a0\n")), Names{"end"});
+  EXPECT_EQ(ends_of_waiting(loop_on("  %v = add i32 %tx, 1\n")), Names{});
+  const auto nested = [](const std::string& outer) {
+    return "  br label %first\nfirst:\n  %i = phi i32 [ 0, %0 ], [ %next, %second ]\n  br label %again\nagain:\n"
+           "  %v = load volatile i32, ptr %a0\n  %more = icmp eq i32 %v, 0\n"
+           "  br i1 %more, label %again, label %second\nsecond:\n  %next = add i32 %i, 1\n" +
+           outer + "  br i1 %other, label %first, label %end\nend:\n  ret void\n";
+  };
+  EXPECT_EQ(ends_of_waiting(nested("  %other = icmp ult i32 %next, %tx\n")), Names{"second"}) << "rounds of a lock";
+  EXPECT_EQ(ends_of_waiting(nested("  %w = load volatile i32, ptr %a0\n  %other = icmp ult i32 %w, 7\n")),
+            Names{"end"});
 }
 
 TEST(Lockstep, ALoopThatGetsOnByItselfIsNoSpinning) {
