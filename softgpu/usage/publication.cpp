@@ -1,10 +1,15 @@
 #include "softgpu/usage/publication.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <memory>
 #include <new>
 
 #include "softgpu/usage/folder.hpp"
@@ -21,6 +26,25 @@ File create(const File& folder, const std::string& name) {
   constexpr int kHow = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   unlinkat(folder.descriptor(), name.c_str(), 0);
   return File(openat(folder.descriptor(), name.c_str(), kHow, 0600));
+}
+
+// Some of what processes that were killed have left behind, so that it does not become more and more where nobody reads
+// the pages. Only some: the folder may be large, and this process wants to start.
+void remove_left_over(const File& folder) {
+  constexpr int kMost = 64;
+  const int copy = fcntl(folder.descriptor(), F_DUPFD_CLOEXEC, 0);
+  const auto close_list = [](DIR* list) { closedir(list); };
+  const std::unique_ptr<DIR, decltype(close_list)> list(copy >= 0 ? fdopendir(copy) : nullptr, close_list);
+  if (!list) return;
+  const std::uint64_t ours = pid_namespace();
+  const dirent* entry = nullptr;
+  for (int i = 0; i < kMost && (entry = readdir(list.get())) != nullptr; ++i) {
+    int pid = 0;
+    unsigned long long space = 0;
+    char rest = 0;
+    if (std::sscanf(entry->d_name, "%d-%llu%c", &pid, &space, &rest) != 2 || space != ours || pid <= 0) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) unlinkat(folder.descriptor(), entry->d_name, 0);
+  }
 }
 
 // All of it is written, so that the room for it is there: a store to a mapped page for which the disk has none would
@@ -62,6 +86,7 @@ Publication::~Publication() {
 Page* Publication::map_file(const std::string& path) {
   const File folder = open_folder(path, true);
   if (!folder) return nullptr;
+  remove_left_over(folder);
   const std::string name = file_name();
   const File file = create(folder, name);
   if (!file) return nullptr;

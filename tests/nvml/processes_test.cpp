@@ -165,7 +165,7 @@ TEST_F(ChildProcess, DISABLED_KeepsAllWorkersBusy) {
   const CUfunction count = kernel("count");
   parent().send(getpid());
   for (;;) {
-    launch(count, 10'000'000, 16);
+    launch(count, 1'000'000'000, 16);
     ASSERT_SUCCESS(CU(cuCtxSynchronize)());
   }
 }

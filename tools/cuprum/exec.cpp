@@ -73,7 +73,8 @@ const Verb exec_verb = {
     .operands = "[--] PROGRAM [ARGUMENT...]",
     .summary = "run a program with softgpu as its CUDA driver",
     .description =
-        {"Runs the program, and what it starts in turn, with softgpu where it expects NVIDIA's libcuda.so.1, however "
+        {"Runs the program, and what it starts in turn, with softgpu where it expects NVIDIA's libcuda.so.1 and "
+         "libnvidia-ml.so.1, however "
          "it "
          "opens that. Programs that compile to machine code work, too: their NVRTC and nvJitLink, linked to or opened "
          "at "

@@ -8,8 +8,8 @@
 from cuprum.system import _device, typing
 from cuprum.system._device import Device, NvlinkInfo, get_p2p_status, get_topology_common_ancestor
 from cuprum.system._events import register_events
+from cuprum.system._system import bindings_have_nvml as _bindings_have_nvml
 from cuprum.system._system import (
-    CUDA_BINDINGS_NVML_IS_COMPATIBLE,
     get_driver_branch,
     get_kernel_mode_driver_version,
     get_num_devices,
@@ -36,3 +36,10 @@ __all__ = [
     "typing",
     *_errors,
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What takes a search to know, and hardly anybody asks for."""
+    if name == "CUDA_BINDINGS_NVML_IS_COMPATIBLE":
+        return _bindings_have_nvml()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

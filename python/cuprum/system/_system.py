@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from cuprum import _core
 
-CUDA_BINDINGS_NVML_IS_COMPATIBLE = True
-"""For programs that ask cuda.core whether it has NVML: cuprum always has it."""
+
+def bindings_have_nvml() -> bool:
+    """False where NVIDIA's cuda.bindings is installed and has no NVML, as before 13.2: what asks cuda.core for it then asks those."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("cuda.bindings") is None or find_spec("cuda.bindings.nvml") is not None
+    except ModuleNotFoundError:  # not even a package `cuda`
+        return True
 
 
 def get_user_mode_driver_version() -> tuple[int, ...]:

@@ -90,6 +90,16 @@ TEST_F(PublicationTest, WhatAKilledProcessLeavesBehindIsNotListedAndIsRemoved) {
   waitpid(child, nullptr, 0);
 }
 
+TEST_F(PublicationTest, ANewProcessRemovesWhatKilledOnesHaveLeftBehind) {
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = start_publisher();
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  const Publication publication(folder, 1, 1);
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(PublicationTest, AProcessWithTheNumberOfADeadOneIsAnotherProcess) {
   Publication publication(folder, 1, 1);
   publication.page().start_time -= 1;  // as one that had this number before would have left it
