@@ -1,12 +1,10 @@
 // Calls of destructors: they never throw.
 #pragma once
 
+#include "driver/releasing.hpp"
 #include "driver/usable.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::driver {
-
-/// Tells the log hook that a release failed.
-void log_failed_release(CUresult code, std::size_t entry_point) noexcept;
 
 /// What became of a release. A driver that has shut down at the end of the process has nothing left to release, and a
 /// fork's child owns nothing: both are no failures to tell of.
@@ -26,6 +24,7 @@ Released try_release(Arguments... arguments) noexcept {
   const Api* table = usable_api();
   if (!table) return {CUDA_ERROR_DEINITIALIZED, 0};
   const auto& entry = table->*Entry;
+  const WithoutHarmToCaptures harmless(*table);
   return {entry.function ? entry.function(arguments...) : CUDA_ERROR_NOT_SUPPORTED, entry.index};
 }
 

@@ -31,6 +31,7 @@ struct Things {
   CUevent event = nullptr;
   CUstream stream = nullptr;
   CUmodule module = nullptr;
+  CUlibrary library = nullptr;
   CUarray array = nullptr;
   CUgraph made_graph = nullptr;
   CUgraphExec made_exec = nullptr;
@@ -244,6 +245,14 @@ std::vector<Row> stream_rows() {
   };
 }
 
+/// With its code in the context, which unloading takes away.
+CUresult load_library(Things& t) {
+  CUresult result = CU(cuLibraryLoadData)(&t.library, kKernels, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  CUmodule module = nullptr;
+  if (result == CUDA_SUCCESS) result = CU(cuLibraryGetModule)(&module, t.library);
+  return result;
+}
+
 std::vector<Row> object_rows() {
   return {
       {"cuStreamCreate", [](Things& t) { return CU(cuStreamCreate)(&t.stream, CU_STREAM_NON_BLOCKING); }, kFine,
@@ -264,6 +273,14 @@ std::vector<Row> object_rows() {
        },
        kRelaxedOnly, [](Things& t) { return CU(cuModuleLoadData)(&t.module, kKernels); },
        [](Things& t) { return t.module != nullptr ? CU(cuModuleUnload)(t.module) : CUDA_SUCCESS; }},
+      {"cuLibraryUnload",
+       [](Things& t) {
+         const CUresult result = CU(cuLibraryUnload)(t.library);
+         if (result == CUDA_SUCCESS) t.library = nullptr;
+         return result;
+       },
+       kRelaxedOnly, &load_library,
+       [](Things& t) { return t.library != nullptr ? CU(cuLibraryUnload)(t.library) : CUDA_SUCCESS; }},
       {"cuFuncSetAttribute",
        [](Things& t) {
          return CU(cuFuncSetAttribute)(t.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024);

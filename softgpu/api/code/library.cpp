@@ -6,6 +6,7 @@
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/code/program.hpp"
+#include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
 namespace {
@@ -76,6 +77,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 
 CUresult cuLibraryUnload(CUlibrary library) {
   return call(__func__, [&] {
+    runtime::require_unsafe_calls_allowed();
     const auto removed = Driver::get().code().libraries.remove(library);
     require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a library, or one that was unloaded");
     removed->unload();

@@ -35,7 +35,7 @@ void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   if (builder.outer) std::erase(builder.outer->bodies, &builder);
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
-  captures_under_way.fetch_sub(1, std::memory_order_relaxed);
+  driver::captures_under_way.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void remove_unwanted(GraphBuilderResource& builder) noexcept {
@@ -131,7 +131,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   builder.capture = std::move(capture);
   builder.state = State::capturing;
   if (builder.outer) builder.outer->bodies.push_back(&builder);
-  captures_under_way.fetch_add(1, std::memory_order_relaxed);
+  driver::captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
   try {
     builder.graph->handle = capture_point(builder.stream).graph;

@@ -2,19 +2,16 @@
 // has to keep what it uses.
 #pragma once
 
-#include <atomic>
 #include <cuprum/driver.hpp>
 
 #include "core/stream/attachment.hpp"
 #include "core/stream/queue.hpp"
+#include "driver/releasing.hpp"
 
 namespace cuprum::core {
 
-/// How many have begun and not ended. While there are none, which is nearly always, the driver is not asked whether a
-/// stream is being captured.
-inline std::atomic<int> captures_under_way{0};
-
-inline bool is_something_captured() { return captures_under_way.load(std::memory_order_relaxed) != 0; }
+/// While there are none, which is nearly always, the driver is not asked whether a stream is being captured.
+inline bool is_something_captured() { return driver::captures_under_way.load(std::memory_order_relaxed) != 0; }
 
 /// The graph that the stream's work becomes part of; null when it runs.
 CUgraph captured_graph(const Queue& stream);

@@ -26,6 +26,52 @@ class CaptureEndTest : public GraphTest {
   }
 };
 
+/// What is told to the log hook.
+class LogLines {
+ public:
+  LogLines() : before_(set_log_hook([this](std::string_view line) { text.append(line).append("\n"); })) {}
+  ~LogLines() { set_log_hook(before_); }
+  std::string text;
+
+ private:
+  LogHook before_;
+};
+
+/// Calls that drivers refuse during a capture, and give the capture up for.
+TEST_F(CaptureEndTest, WhatIsReleasedMeanwhileDoesNotBreakIt) {
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
+    LogLines log;
+    std::optional<ObjectCode> code = ObjectCode::from_ptx(graph_test_code());
+    std::optional<Kernel> other = code->get_kernel("nothing");
+    std::optional<Stream> queue = device.create_stream();
+    launch(*queue, one, *other);
+    std::optional<Buffer> memory = device.allocate(64, *queue);
+    std::optional<Buffer> pinned = LegacyPinnedMemoryResource().allocate(64);
+    std::optional<Event> event = queue->record();
+    std::optional<DeviceMemoryResource> pool = DeviceMemoryResource(device, {.max_size = 1 << 21});
+    std::optional<Graph> executable = GraphDefinition().instantiate();
+    queue->sync();
+
+    const GraphBuilder builder = stream.create_graph_builder().begin_building(mode);
+    launch(builder, one, kernel("add"), data, 1);
+    executable.reset();
+    memory.reset();
+    pinned.reset();
+    event.reset();
+    pool.reset();
+    queue.reset();
+    other.reset();
+    code.reset();
+    launch(builder, one, kernel("add"), data, 1);
+    run(builder.end_building().complete());
+    EXPECT_EQ(log.text, "");
+  }
+  EXPECT_EQ(cells[0], 6);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  driver::call<&Api::cuThreadExchangeStreamCaptureMode>(&mode);
+  EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);  // as it is in every thread at first
+}
+
 TEST_F(CaptureEndTest, ANodeThatCouldNotBeCapturedIsNotInTheGraph) {
   FailingApi failing;
   const GraphBuilder builder = stream.create_graph_builder().begin_building();
