@@ -286,6 +286,9 @@ def with_types(stub):
     text = re.sub(r"\bPyCapsule\b", "Any", text)
     # The buffer protocol has methods since Python 3.12; the stubs are the same for all.
     text = re.sub(r"^ +def __(release_)?buffer__\(.*\n\n", "", text, flags=re.MULTILINE)
+    # What the collector calls is nobody else's to call.
+    text = re.sub(r"^ +def __del__\(.*\n\n", "", text, flags=re.MULTILINE)
+    text = text.replace("from typing import Any\n", "")
     text = text.replace("class Buffer:\n", "class Buffer:\n    def __buffer__(self, flags: int, /) -> memoryview: ...\n\n")
     return HEAD + text.strip() + "\n" + TAIL
 

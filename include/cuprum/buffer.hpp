@@ -185,6 +185,8 @@ class CUPRUM_API Buffer {
   std::optional<MemoryResource> memory_resource() const;
   /// What from_handle() was given to keep alive; null without.
   std::shared_ptr<void> owner() const;
+  /// Whether something else holds the memory, too: a copy of this handle, a part, a view, a graph, a call that runs.
+  bool is_shared() const noexcept;
 
   /// Makes the memory, of a part that of the whole, be freed after what is queued on `stream` then. Orders nothing now:
   /// what is queued on other streams must be done, or be waited for by `stream`, before the buffer goes.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "bindings/buffer_collection.hpp"
 #include "bindings/copy_options.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/ipc.hpp"
@@ -10,6 +11,7 @@
 
 template <>
 void nanobind::detail::wrap_destruct<cuprum::Buffer>(void* object) noexcept {
+  cuprum::python::forget_in_collection(object);
   if (static_cast<cuprum::Buffer*>(object)->handle() == 0) return static_cast<cuprum::Buffer*>(object)->~Buffer();
   cuprum::python::destroy_without_gil<cuprum::Buffer>(object);
 }
@@ -213,7 +215,10 @@ void release_buffer(PyObject*, Py_buffer* view) noexcept {
   delete static_cast<Buffer*>(view->internal);
 }
 
-PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+PyType_Slot buffer_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_buffer)},
+                              {Py_tp_clear, reinterpret_cast<void*>(&clear_buffer)},
+                              {Py_tp_finalize, reinterpret_cast<void*>(&finalize_buffer)},
+                              {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer)},
                               {0, nullptr}};
 
@@ -296,6 +301,7 @@ FillPattern fill_pattern_from(nb::handle value) {
 }
 
 void bind_buffer(nb::module_& module) {
+  watch_collections();
   nb::class_<Buffer> bound(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots),
                            "Memory of a device or of the host. Made by Device.allocate and memory resources.\n\n"
                            ">>> from cuprum import Device\n"

@@ -102,6 +102,8 @@ std::string type_of(nb::handle object);
 std::shared_ptr<void> kept_object(nb::handle object);
 /// What kept_object() was given; None for what is kept by others.
 nb::object object_kept(const std::shared_ptr<void>& kept);
+/// The same, if besides `kept` one other is all that keeps it; else null.
+PyObject* object_kept_once(const std::shared_ptr<void>& kept);
 
 /// Throws TypeError for a value of another type, or ValueError for an int that does not fit.
 [[noreturn]] void refuse_value(nb::handle value, const char* what, bool is_number_expected);

@@ -43,6 +43,11 @@ nb::object object_kept(const std::shared_ptr<void>& kept) {
   return nb::borrow(static_cast<PyObject*>(kept.get()));
 }
 
+PyObject* object_kept_once(const std::shared_ptr<void>& kept) {
+  if (!kept || !std::get_deleter<LetGo>(kept) || kept.use_count() != 2) return nullptr;
+  return static_cast<PyObject*>(kept.get());
+}
+
 void refuse_value(nb::handle value, const char* what, bool is_number_expected) {
   const std::string given = nb::cast<std::string>(nb::repr(value));
   if (is_number_expected && PyLong_Check(value.ptr()))

@@ -84,7 +84,15 @@ bool is_array_type(nb::handle type) {
   return nb::hasattr(type, "__cuda_array_interface__") || nb::hasattr(type, "data_ptr");
 }
 
-/// By type, found once. Types that arguments had are kept, so that none takes the place of another.
+/// Whether it is a class of the extension, which lives as long as that does.
+bool is_own_type(PyTypeObject* type) {
+  const nb::handle own[] = {nb::type<Buffer>(), nb::type<ManagedBuffer>(), nb::type<PythonView>(),
+                            nb::type<graph::GraphCondition>()};
+  return std::any_of(std::begin(own), std::end(own),
+                     [&](nb::handle each) { return each.ptr() == reinterpret_cast<PyObject*>(type); });
+}
+
+/// By type, found once. Types of others that arguments had are kept, so that none takes the place of another.
 Way way_of(nb::handle argument) {
   static std::unordered_map<PyTypeObject*, Way>& known = *new std::unordered_map<PyTypeObject*, Way>;
   static nb::ft_mutex mutex;
@@ -96,7 +104,7 @@ Way way_of(nb::handle argument) {
   const Way way = look_up_way(argument);
   if (way.passing == Passing::unknown || (way.passing == Passing::array && !is_array_type(argument.type()))) return way;
   nb::ft_lock_guard lock(mutex);
-  if (known.emplace(type, way).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  if (known.emplace(type, way).second && !is_own_type(type)) Py_INCREF(reinterpret_cast<PyObject*>(type));
   return way;
 }
 

@@ -2,12 +2,14 @@
 #include <atomic>
 
 #include "bindings/buffer.hpp"
+#include "bindings/buffer_collection.hpp"
 #include "bindings/copy_options.hpp"
 #include "bindings/device.hpp"
 #include "bindings/memory_resource.hpp"
 
 template <>
 void nanobind::detail::wrap_destruct<cuprum::ManagedBuffer>(void* object) noexcept {
+  cuprum::python::forget_in_collection(object);
   cuprum::python::destroy_without_gil<cuprum::ManagedBuffer>(object);
 }
 template <>

@@ -14,8 +14,6 @@ namespace {
 class PythonResource : public MemoryResource::Interface {
  public:
   explicit PythonResource(nb::handle object) : object_(kept_object(object)), key_(object.ptr()) {}
-  ~PythonResource() override;
-
   PyObject* object() const { return key_; }
 
   DevicePointer allocate(std::size_t, const Stream&) override {
@@ -70,7 +68,6 @@ class PythonResource : public MemoryResource::Interface {
 /// Which Python object stands for which resource.
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<PyObject*, std::weak_ptr<PythonResource>> written_in_python;
   std::unordered_map<const void*, nb::object> objects;         ///< weak references, by implementation
   std::unordered_map<const void*, nb::object> objects_beside;  ///< the same to what else there is one of
   /// By a Buffer's object: a weak reference to it and the object of its resource, where the implementation does not
@@ -82,21 +79,6 @@ struct Registry {
 Registry& registry() {
   static Registry& registry = *new Registry;  // never ends: objects may go after everything else
   return registry;
-}
-
-PythonResource::~PythonResource() {
-  std::lock_guard lock(registry().mutex);
-  const auto found = registry().written_in_python.find(key_);
-  if (found != registry().written_in_python.end() && found->second.expired()) registry().written_in_python.erase(found);
-}
-
-std::shared_ptr<PythonResource> python_interface(nb::handle object) {
-  auto made = std::make_shared<PythonResource>(object);
-  std::lock_guard lock(registry().mutex);
-  std::weak_ptr<PythonResource>& known = registry().written_in_python[object.ptr()];
-  if (std::shared_ptr<PythonResource> there = known.lock()) return there;
-  known = made;
-  return made;
 }
 
 const nb::object& reference_in(const nb::object& entry) { return entry; }
@@ -219,7 +201,8 @@ MemoryResource memory_resource_from(nb::handle object) {
     register_resource(object);
     return native(object);
   }
-  return MemoryResource(python_interface(object));
+  // One for each who asks: the garbage collector wants to know whose reference is whose.
+  return MemoryResource(std::make_shared<PythonResource>(object));
 }
 
 nb::object checked_buffer(nb::handle resource, nb::object returned) {
@@ -231,6 +214,23 @@ nb::object checked_buffer(nb::handle resource, nb::object returned) {
 nb::object python_resource(const MemoryResource& resource) {
   const auto* written = dynamic_cast<const PythonResource*>(resource.implementation().get());
   return written ? nb::borrow(written->object()) : nb::object();
+}
+
+PyObject* held_once(const MemoryResource& resource) {
+  const auto* written = dynamic_cast<const PythonResource*>(resource.implementation().get());
+  return written && resource.implementation().use_count() == 2 ? written->object() : nullptr;
+}
+
+PyObject* noted_resource(nb::handle buffer) {
+  std::lock_guard lock(registry().mutex);
+  const auto found = registry().of_buffers.find(buffer.ptr());
+  return found == registry().of_buffers.end() ? nullptr : found->second.second.ptr();
+}
+
+void forget_noted_resource(nb::handle buffer) {
+  decltype(Registry::of_buffers)::node_type gone;  // goes after the lock: it may end Python objects
+  std::lock_guard lock(registry().mutex);
+  gone = registry().of_buffers.extract(buffer.ptr());
 }
 
 nb::object memory_resource_object(const MemoryResource& resource) {

@@ -22,6 +22,9 @@ nb::object python_resource(const MemoryResource& resource);
 /// What allocate() of a resource that is written in Python returned. Throws TypeError when it is no Buffer.
 nb::object checked_buffer(nb::handle resource, nb::object returned);
 
+/// The object of a resource that is written in Python, if besides `resource` one other handle is all that holds it.
+PyObject* held_once(const MemoryResource& resource);
+
 /// Makes memory_resource of a new Buffer object be that very object.
 void note_resource(nb::handle buffer, nb::handle resource);
 /// A new Python object of a buffer that `resource` made.
@@ -31,6 +34,10 @@ nb::object buffer_from_resource(Class buffer, nb::handle resource) {
   note_resource(object, resource);
   return object;
 }
+
+/// The resource that was noted for a Buffer object, or null; and no longer.
+PyObject* noted_resource(nb::handle buffer);
+void forget_noted_resource(nb::handle buffer);
 
 /// The Python object of the resource that a buffer comes from, or None.
 nb::object resource_of_buffer(nb::handle buffer);

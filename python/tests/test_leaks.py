@@ -99,6 +99,7 @@ def test_nanobind_finds_no_leak():
     code = """
         from cuprum import *
         from cuprum.graph import *
+        from cuprum.utils import StridedMemoryView
         device = Device()
         device.set_current()
         stream = device.create_stream()
@@ -110,12 +111,21 @@ def test_nanobind_finds_no_leak():
         buffer.fill(1, stream=stream)
         code = ObjectCode.from_ptx(b".version 7.0 .target sm_70 .address_size 64 .visible .entry k() { ret; }")
         launch(stream, LaunchConfig(1, block=1), code.get_kernel("k"))
+        takes_one = ObjectCode.from_ptx(
+            b".version 7.0 .target sm_70 .address_size 64 .visible .entry k(.param .u64 p) { ret; }"
+        ).get_kernel("k")
+        launch(stream, LaunchConfig(1, block=1), takes_one, buffer)
+        view = StridedMemoryView.from_buffer(buffer, (1,), itemsize=4)
+        launch(stream, LaunchConfig(1, block=1), takes_one, view)
+        class Owner: pass
+        owner = Owner()
+        owner.buffer = Buffer.from_handle(4096, 4, owner=owner)
         try:
             Device(1000)
         except ValueError:
             pass
         stream.sync()
-        del device, stream, graph, buffer, code
+        del device, stream, graph, buffer, code, takes_one, view, owner
     """
     environment = {**os.environ, "CUPRUM_PYTHON_LEAK_WARNINGS": "1"}
     command = [sys.executable, "-c", textwrap.dedent(code)]

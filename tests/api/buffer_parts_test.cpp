@@ -15,6 +15,26 @@ class BufferPartsTest : public ApiTest {
   Buffer whole = upload(std::vector<int>{1, 2, 3, 4, 5, 6}, stream);
 };
 
+TEST_F(BufferPartsTest, TellWhetherOthersHoldTheMemory) {
+  Stream queue = device.create_stream();
+  Buffer buffer = device.allocate(64, queue);
+  EXPECT_FALSE(buffer.is_shared());
+  {
+    const Buffer copy = buffer;
+    EXPECT_TRUE(buffer.is_shared());
+  }
+  EXPECT_FALSE(buffer.is_shared());
+  {
+    const Buffer part = buffer.slice(0, 8);
+    EXPECT_TRUE(buffer.is_shared());
+    EXPECT_FALSE(part.is_shared());
+  }
+  graph::GraphDefinition definition;
+  definition.memset(buffer, std::vector<std::byte>(1), 64);
+  EXPECT_TRUE(buffer.is_shared());
+  EXPECT_FALSE(Buffer().is_shared());
+}
+
 TEST_F(BufferPartsTest, AreTheSameMemory) {
   const Buffer middle = whole.slice(8, 8);
   EXPECT_EQ(middle.handle(), whole.handle() + 8);

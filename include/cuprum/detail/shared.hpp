@@ -30,6 +30,12 @@ class CUPRUM_API SharedState {
   bool is_closed() const noexcept { return (keepers_.load(std::memory_order_acquire) & closed_mark) != 0; }
   bool is_permanent() const noexcept { return is_permanent_; }
 
+  /// Whether there is one handle, and nobody else who needs the resource.
+  bool is_held_once() const noexcept {
+    return !is_permanent_ && handles_.load(std::memory_order_acquire) == 1 &&
+           keepers_.load(std::memory_order_acquire) < one_keeper;
+  }
+
   /// CUDA's handle, or the address, as a number; 0 when it is closed. Whoever needs it to stay valid keeps the
   /// resource.
   std::uint64_t handle() const noexcept { return is_closed() ? 0 : handle_.load(std::memory_order_relaxed); }

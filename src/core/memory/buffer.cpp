@@ -242,6 +242,11 @@ std::optional<MemoryResource> Buffer::memory_resource() const {
 
 std::shared_ptr<void> Buffer::owner() const { return Access::keep(*this)->owner; }
 
+bool Buffer::is_shared() const noexcept {
+  const detail::SharedState* state = shared_.get();
+  return state && !state->is_held_once();
+}
+
 void Buffer::set_deallocation_stream(const Stream& stream) const {
   Access::keep(*this)->free_on(core::settled(Access::keep(stream)));
 }
