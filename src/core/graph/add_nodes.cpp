@@ -26,10 +26,14 @@ std::string kernel_name(const NodeRequest& request) {
 /// Takes a node that was just added out again unless it is to stay.
 class NewNode {
  public:
-  NewNode(GraphResource& graph, CUgraphNode node) : graph_(graph), node_(node) {}
+  NewNode(GraphResource& graph, CUgraphNode node, std::vector<CUgraphNode>* unwanted)
+      : graph_(graph), node_(node), unwanted_(unwanted) {}
   ~NewNode() {
     if (!node_) return;
-    driver::release<&Api::cuGraphDestroyNode>(node_);
+    if (unwanted_)
+      unwanted_->push_back(node_);
+    else
+      driver::release<&Api::cuGraphDestroyNode>(node_);
     graph_.forget(node_);
   }
   NewNode(const NewNode&) = delete;
@@ -39,18 +43,19 @@ class NewNode {
  private:
   GraphResource& graph_;
   CUgraphNode node_;
+  std::vector<CUgraphNode>* unwanted_;
 };
 
 }  // namespace
 
 std::shared_ptr<NodeRecord> add_node(GraphResource& graph, const std::vector<CUgraphNode>& after, NodeRequest& request,
-                                     const std::vector<CUgraphEdgeData>& edges) {
+                                     const std::vector<CUgraphEdgeData>& edges, std::vector<CUgraphNode>* unwanted) {
   PendingAttachment attachment(graph.handle, request.owners);
   CUgraphNode handle = nullptr;
   driver::call<&Api::cuGraphAddNode>(
       Doing{[&] { return text("adding a node (", type_of(request), kernel_name(request), ") to a graph"); }}, &handle,
       graph.handle, after.data(), edges.empty() ? nullptr : edges.data(), after.size(), &request.params);
-  NewNode added(graph, handle);
+  NewNode added(graph, handle, unwanted);
   graph.forget(handle);  // somebody else may have destroyed a node of this handle
   std::shared_ptr<NodeRecord> record = graph.record(handle);
   record->known = request.known;

@@ -9,9 +9,11 @@
 namespace cuprum::core {
 
 /// Adds a node behind others, with what the graph is to keep for it. The request gets what the driver answers. Edges
-/// may have data; there are none or as many as nodes.
+/// may have data; there are none or as many as nodes. `unwanted`, which has room, gets a node that failed when it was
+/// there already: for a graph from which none may be removed now.
 std::shared_ptr<detail::NodeRecord> add_node(detail::GraphResource& graph, const std::vector<CUgraphNode>& after,
-                                             NodeRequest& request, const std::vector<CUgraphEdgeData>& edges = {});
+                                             NodeRequest& request, const std::vector<CUgraphEdgeData>& edges = {},
+                                             std::vector<CUgraphNode>* unwanted = nullptr);
 
 /// Replaces what a node does.
 void set_node(detail::GraphResource& graph, detail::NodeRecord& node, NodeRequest& request);

@@ -41,7 +41,8 @@ void leave_capture(GraphBuilderResource& builder, State next) noexcept {
 void remove_unwanted(GraphBuilderResource& builder) noexcept {
   for (const CUgraphNode node : builder.capture->unwanted) {
     driver::release<&Api::cuGraphDestroyNode>(node);
-    detach(builder.graph->handle, builder.graph->records.at(node)->attachment);
+    const auto known = builder.graph->records.find(node);
+    if (known != builder.graph->records.end()) detach(builder.graph->handle, known->second->attachment);
     builder.graph->forget(node);
   }
 }
@@ -166,7 +167,8 @@ std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, con
   if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || builder.state != State::capturing)
     throw WrongState(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
   builder.capture->unwanted.reserve(builder.capture->unwanted.size() + 1);
-  std::shared_ptr<NodeRecord> node = add_node(*builder.graph, point.after, request, point.edges);
+  std::shared_ptr<NodeRecord> node =
+      add_node(*builder.graph, point.after, request, point.edges, &builder.capture->unwanted);
   try {
     if (complete) complete(*node);
     driver::call<&Api::cuStreamUpdateCaptureDependencies>(Doing{[&] { return text(doing, " on ", builder.stream); }},
