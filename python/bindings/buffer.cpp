@@ -346,8 +346,7 @@ void bind_buffer(nb::module_& module) {
       .def("fill", &fill, "value"_a.none(), nb::kw_only(), "stream"_a.none(),
            "Fills the buffer with a value: an int from 0 to 255, or an object with the buffer protocol of 1, 2 or 4 "
            "bytes, such as a NumPy scalar.")
-      .def("__eq__", &equal<Buffer>, nb::arg().none())
-      .def("__hash__", &hash_of<Buffer>)
+      .def(Equality<Buffer>())
       .def("__repr__", &representation);
   bind_properties(bound);
   bind_interoperability(bound);

@@ -177,6 +177,15 @@ Py_hash_t hash_of(const Class& self) {
   return hash == -1 ? -2 : hash;
 }
 
+/// Both for a class, of whose objects none equals None: `bound.def(Equality<Class>())`.
+template <typename Class>
+struct Equality : nb::def_visitor<Equality<Class>> {
+  template <typename Bound, typename... Extra>
+  void execute(Bound& bound, const Extra&...) {
+    bound.def("__eq__", &equal<Class>, nb::arg().none()).def("__hash__", &hash_of<Class>);
+  }
+};
+
 }  // namespace cuprum::python
 
 #endif

@@ -27,8 +27,7 @@ void bind_context(nb::module_& module) {
           },
           "options"_a = nb::none(), "A stream in this context, which need not be current.")
       .def("close", &Context::close, WithoutGil(), "Gives it up. What was made in it stays usable.")
-      .def("__eq__", &equal<Context>, nb::arg().none())
-      .def("__hash__", &hash_of<Context>)
+      .def(Equality<Context>())
       .def("__repr__", [](const Context& self) {
         const std::string device = self.handle() ? " device=" + std::to_string(self.device().device_id()) : "";
         return "<Context handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + device + ">";

@@ -204,7 +204,7 @@ void bind_device(nb::module_& module) {
       .def(
           "can_access_peer",
           [](const PythonDevice& self, nb::handle peer) { return self.device.can_access_peer(device_from(peer)); },
-          "peer"_a, "Whether kernels of this device can be given access to the memory of `peer`.")
+          "peer"_a.none(), "Whether kernels of this device can be given access to the memory of `peer`.")
       .def(
           "set_current", &set_current, "ctx"_a = nb::none(),
           "Makes the device's primary context, or the given one, current on this thread. Returns the one before when a "

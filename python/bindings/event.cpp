@@ -101,8 +101,7 @@ void bind_event(nb::module_& module) {
           "__rsub__", [](const Event&, nb::handle) { return nb::borrow(Py_NotImplemented); }, nb::arg().none())
       .def(
           "__isub__", [](const Event&, nb::handle) { return nb::borrow(Py_NotImplemented); }, nb::arg().none())
-      .def("__eq__", &equal<Event>, nb::arg().none())
-      .def("__hash__", &hash_of<Event>)
+      .def(Equality<Event>())
       .def("__repr__", [](const Event& self) {
         return "<Event handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
       });

@@ -161,8 +161,7 @@ void bind_executable_graph(nb::module_& module) {
       .def_prop_ro(
           "handle", [](const Graph& self) { return raw_handle("CUgraphExec", self.handle()); }, "The CUgraphExec.")
       .def("close", &Graph::close, WithoutGil(), "Releases the graph. What was launched still runs.")
-      .def("__eq__", &equal<Graph>)
-      .def("__hash__", &hash_of<Graph>)
+      .def(Equality<Graph>())
       .def("__repr__", [](const Graph& self) {
         std::ostringstream text;
         text << self;

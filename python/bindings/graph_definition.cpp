@@ -62,8 +62,7 @@ void bind_graph_condition(nb::module_& module) {
                                    "argument and set it by cudaGraphSetConditional.");
   forbid_construction(bound, "GraphCondition objects cannot be instantiated directly: use create_condition().");
   bound.def_prop_ro("handle", &GraphCondition::handle, "The CUgraphConditionalHandle, as an int.")
-      .def("__eq__", &equal<GraphCondition>)
-      .def("__hash__", &hash_of<GraphCondition>)
+      .def(Equality<GraphCondition>())
       .def("__repr__",
            [](const GraphCondition& self) { return "<GraphCondition handle=" + hexadecimal(self.handle()) + ">"; });
 }
@@ -122,8 +121,7 @@ void bind_graph_definition(nb::module_& module) {
           "handle",
           [](const GraphDefinition& self) { return raw_handle("CUgraph", self.is_valid() ? self.handle() : nullptr); },
           "The CUgraph.")
-      .def("__eq__", &equal<GraphDefinition>)
-      .def("__hash__", &hash_of<GraphDefinition>)
+      .def(Equality<GraphDefinition>())
       .def("__repr__", [](const GraphDefinition& self) {
         const auto handle = self.is_valid() ? reinterpret_cast<std::uint64_t>(self.handle()) : 0;
         return "<GraphDefinition handle=" + hexadecimal(handle) + ">";

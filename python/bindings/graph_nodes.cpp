@@ -149,8 +149,7 @@ void bind_node(nb::module_& module) {
            [](const GraphNode& self, bool behind, nb::handle nodes) {
              (behind ? self.succ() : self.pred()).difference_update(nodes_from(nodes));
            })
-      .def("__eq__", &equal<GraphNode>)
-      .def("__hash__", &hash_of<GraphNode>)
+      .def(Equality<GraphNode>())
       .def("__repr__", [](const GraphNode& self) { return node_text("GraphNode", self); });
 }
 

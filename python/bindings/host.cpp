@@ -61,8 +61,7 @@ void bind_host(nb::module_& module) {
           "numa_current", [] { return host_object(Host::numa_current()); }, "The NUMA node of the calling thread.")
       .def_prop_ro("numa_id", &Host::numa_id, "The NUMA node, or None.")
       .def_prop_ro("is_numa_current", &Host::is_numa_current, "Whether it was made by numa_current().")
-      .def("__eq__", &equal<Host>, nb::arg().none())
-      .def("__hash__", &hash_of<Host>)
+      .def(Equality<Host>())
       .def("__repr__", &host_in_words)
       .def("__reduce__", [](const Host& self) {
         if (self.is_numa_current())

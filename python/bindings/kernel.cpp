@@ -212,8 +212,7 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro(
           "handle", [](const Kernel& self) { return raw_handle("CUkernel", self.handle()); }, "The CUkernel.")
       .def_prop_ro("_handle", [](const Kernel& self) { return raw_handle("CUkernel", self.handle()); })
-      .def("__eq__", &equal<Kernel>, nb::arg().none())
-      .def("__hash__", &hash_of<Kernel>)
+      .def(Equality<Kernel>())
       .def("__repr__", [](const Kernel& self) {
         return "<Kernel handle=" + hexadecimal(reinterpret_cast<std::uint64_t>(self.handle())) + ">";
       });

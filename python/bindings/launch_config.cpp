@@ -126,8 +126,7 @@ void bind_launch_config(nb::module_& module) {
           "Whether all blocks run at the same time and can synchronise.")
       .def_rw("programmatic_stream_serialization", &LaunchConfig::programmatic_stream_serialization,
               "Whether the kernel may begin before the one before it on the stream has ended.")
-      .def("__eq__", &equal<LaunchConfig>, nb::arg().none())
-      .def("__hash__", &hash_of<LaunchConfig>)
+      .def(Equality<LaunchConfig>())
       .def("__repr__", &representation);
 }
 

@@ -278,7 +278,7 @@ void bind_strided_memory_view(nb::module_& module) {
     bound.attr("__dlpack_c_exchange_api__") = api;
     bound.attr("__c_dlpack_exchange_api__") = api;
   }
-  module.def("_has_dlpack", &has_dlpack);
+  module.def("_has_dlpack", &has_dlpack, nb::arg().none());
 }
 
 }  // namespace cuprum::python

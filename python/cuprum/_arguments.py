@@ -110,6 +110,8 @@ def _said_of_types(name: str, parameters: list[Parameter], given: dict[str, str]
     wrong = [each for each in parameters if each.name in given and _is_wrong(each.type, given[each.name])]
     if len(wrong) == 1:
         each = wrong[0]
+        if each.type == "object":  # of which None is one: a type that the function itself looks at
+            return f"{name}(): {each.name!r} can't be None"
         return f"{name}(): {each.name!r} must be {_short(each.type)}, not {_short(given[each.name])}"
     numbers = [each.name for each in parameters if each.name in given and each.type.split(" | ")[0] == "int"]
     if wrong or not numbers:

@@ -68,6 +68,9 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(function, keyword):
         (lambda: Device().sync(1), "Device.sync() takes at most 0 arguments by position (none), but 1 were given"),
         (lambda: LaunchConfig(1, block=1, is_cooperative=3), "LaunchConfig(): 'is_cooperative' must be bool, not int"),
         (lambda: GraphDefinition().embed(3), "GraphDefinition.embed(): 'child' must be GraphDefinition, not int"),
+        (lambda: Device().can_access_peer(None), "a Device or its number is expected, not <class 'NoneType'>"),
+        (lambda: StridedMemoryView.from_buffer(Device().allocate(8, stream=Device().default_stream), None, itemsize=1),
+         "from_buffer(): 'shape' can't be None"),
         (lambda: setattr(LaunchConfig(1, block=1), "is_cooperative", "x"), "an attribute of LaunchConfig that is bool can't be set to a str"),
     ],
 )
@@ -75,6 +78,31 @@ def test_calls_that_fit_no_signature_are_explained(device, call, said):
     with pytest.raises(TypeError) as caught:
         call()
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("cls", [each for each in vars(_core).values() if isinstance(each, type) and hasattr(each.__eq__, "__nb_signature__")])
+def test_every_class_can_be_compared_with_none(cls):
+    """By what its __eq__ declares: most objects take some making, but the words of nanobind are the same for all."""
+    assert [each[0] for each in cls.__eq__.__nb_signature__] == ["def __eq__(self, arg: object | None, /) -> object"]
+
+
+def test_nothing_is_none(device, stream):
+    graph = GraphDefinition()
+    node = graph.empty()
+    objects = [device, stream, stream.record(), device.allocate(8, stream=stream), device.context, cuprum.Host()]
+    objects += [graph, node, graph.callback(lambda: None), GraphDefinition().create_condition(), graph.instantiate()]
+    objects += [LaunchConfig(1, block=1), ObjectCode.from_ptx(PTX).get_kernel("k"), utils.StridedLayout.dense((2,), 4)]
+    for each in objects:
+        assert (each == None) is False  # noqa: E711
+        assert (each != None) is True  # noqa: E711
+        assert each not in [None]
+        assert each != "text"
+
+
+def test_none_is_no_array():
+    view = utils.args_viewable_as_strided_memory((0,))(lambda array: array)
+    with pytest.raises(BufferError, match="does not support any data exchange protocol"):
+        view(None)
 
 
 @pytest.mark.parametrize(
