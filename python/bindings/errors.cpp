@@ -78,8 +78,8 @@ void translate() {
   } catch (const InvalidArgument& error) {
     raise_error("InvalidArgumentError", in_python(error.what()).c_str());
   } catch (const SystemError& error) {
-    nb::object arguments = nb::make_tuple(error.code(), error.what());
-    PyErr_SetObject(PyExc_OSError, arguments.ptr());
+    nb::object made = nb::module_::import_("cuprum._errors").attr("system_error")(error.code(), error.what());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
   } catch (const NotSupported& error) {
     if (is_from_nvml(error)) return raise_nvml_error(*error.code(), error.what());
     raise_error("NotSupportedError", in_python(error.what()).c_str(), named("code", error.code()));

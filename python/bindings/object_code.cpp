@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 
 namespace cuprum::python {
 namespace {
-
-/// What Python sees as a CUDAError, as cuda.core's users catch it.
-struct UnusableCode : Error {
-  explicit UnusableCode(std::string message) : Error(std::move(message)) {}
-};
 
 constexpr std::array targets = {Target::ptx,    Target::cubin,   Target::ltoir, Target::fatbin,
                                 Target::object, Target::library, Target::pch};
@@ -26,14 +21,26 @@ std::string word_of(Target target) {
 
 std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
+[[noreturn]] void refuse_file(const std::string& path, int error) {
+  throw SystemError(
+      "object code can't be read from '" + path + "' (a str is the path of a file, code itself is given as bytes)",
+      error);
+}
+
+/// Streams of C++ don't say why a file can't be read.
 std::string read_code(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string code{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw UnusableCode("object code can't be read from " + path + ": " + std::strerror(errno ? errno : EIO) +
-                       "; a str is the path of a file, code itself is given as bytes");
+  if (path.find('\0') != std::string::npos) {
+    throw InvalidArgument("the path of object code has a NUL character after '" + std::string(path.c_str()) +
+                          "': a str is the path of a file, code itself is given as bytes");
   }
+  std::FILE* const file = std::fopen(path.c_str(), "rbe");
+  if (!file) refuse_file(path, errno);
+  std::string code;
+  char part[4096];
+  while (const std::size_t count = std::fread(part, 1, sizeof part, file)) code.append(part, count);
+  const int error = std::ferror(file) ? errno : 0;
+  std::fclose(file);
+  if (error != 0) refuse_file(path, error);
   return code;
 }
 
@@ -111,21 +118,11 @@ void check_loadable(const PythonObjectCode& self) {
                    "\": kernels are in code of type \"cubin\", \"ptx\" or \"fatbin\"; a Linker makes that of it");
 }
 
-/// Runs what loads code. cuda.core's users catch CUDAError for code that can't be loaded, and for names that it doesn't
-/// have.
 template <typename Load>
 auto loading(const PythonObjectCode& self, Load load) {
   check_loadable(self);
-  try {
-    const ObjectCode code = self.get();
-    return without_gil([&] { return load(code); });
-  } catch (const WrongState&) {
-    throw;
-  } catch (const WrongType&) {
-    throw;
-  } catch (const InvalidArgument& error) {
-    throw UnusableCode(error.what());
-  }
+  const ObjectCode code = self.get();
+  return without_gil([&] { return load(code); });
 }
 
 /// 0 where the code can't be loaded: a repr raises nothing.
@@ -197,7 +194,10 @@ void bind_makers(nb::class_<PythonObjectCode>& bound) {
             const std::string file = path_from(path);
             ObjectCodeOptions options{.name = name_from(name),
                                       .symbol_mapping = mapping_from(symbols_from(symbol_mapping))};
-            return object_code_object(without_gil([&] { return ObjectCode::from_file(file, std::move(options)); }));
+            return object_code_object(without_gil([&] {
+              (void)read_code(file);  // which says why it can't be read as the other functions do
+              return ObjectCode::from_file(file, std::move(options));
+            }));
           },
           "path"_a, nb::kw_only(), "name"_a.none() = "", "symbol_mapping"_a.none() = nb::none(),
           "Of a file of any kind of code, which what is in it tells apart.")

@@ -66,6 +66,28 @@ class GraphUpdateError(CUDAError, ValueError):
     """An executable graph can't be made to do what another one does; the message says why."""
 
 
+class SystemCallError(CUDAError, OSError):
+    """The operating system refused something: ``errno`` says what."""
+
+
+class MissingFileError(SystemCallError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class FolderError(SystemCallError, IsADirectoryError):
+    """A folder in the place of a file."""
+
+
+class DeniedError(SystemCallError, PermissionError):
+    """A file, or something else, that this user may not use."""
+
+
+def system_error(code: int, message: str) -> SystemCallError:
+    """What is raised for an errno: one that Python's own class for that errno catches, too."""
+    pythons = type(OSError(code, message))
+    return next((each for each in SystemCallError.__subclasses__() if issubclass(each, pythons)), SystemCallError)(code, message)
+
+
 _LIBRARY_ERRORS = {"nvvm": ("cuda.bindings.nvvm", "nvvmError"), "nvjitlink": ("cuda.bindings.nvjitlink", "nvJitLinkError")}
 
 

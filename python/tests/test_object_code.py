@@ -1,6 +1,7 @@
 """Object code: where it comes from, what it says of itself, and what comes out of it."""
 
 import gc
+import os
 import pathlib
 import pickle
 import threading
@@ -220,7 +221,23 @@ class TestKeeping:
     def test_files_that_are_not_there(self, code, tmp_path):
         with pytest.raises(ValueError, match="nowhere"):
             code.save(tmp_path / "nowhere" / "file")
-        with pytest.raises(ValueError, match="nowhere"):
-            ObjectCode.from_file(tmp_path / "nowhere")
         with pytest.raises(TypeError):
             ObjectCode.from_file(3)
+
+    @pytest.mark.parametrize("use", [lambda path: ObjectCode.from_file(path), lambda path: ObjectCode.from_cubin(path).get_kernel("k"),
+                                     lambda path: ObjectCode.from_ptx(path).handle])  # fmt: skip
+    @pytest.mark.parametrize(("name", "kind"), [("nowhere", FileNotFoundError), ("folder", IsADirectoryError)])
+    def test_all_say_alike_why_a_file_cannot_be_read(self, device, tmp_path, use, name, kind):
+        (tmp_path / "folder").mkdir()
+        path = str(tmp_path / name)
+        with pytest.raises(kind) as caught:
+            use(path)
+        assert isinstance(caught.value, CUDAError)
+        assert path in str(caught.value)
+        assert os.strerror(caught.value.errno) in str(caught.value)
+        assert repr(pickle.loads(pickle.dumps(caught.value))) == repr(caught.value)
+
+    @pytest.mark.parametrize("use", [lambda path: ObjectCode.from_file(path), lambda path: ObjectCode.from_cubin(path).get_kernel("k")])
+    def test_files_are_named_whole(self, device, use):
+        with pytest.raises(ValueError, match="NUL character after '/tmp/x'"):
+            use("/tmp/x\0y")
