@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 import cuprum
-from cuprum import Buffer, CUDAError, Device, LaunchConfig, ObjectCode, Stream, _core, launch, utils
+from cuprum import Buffer, CUDAError, Device, LaunchConfig, Linker, ObjectCode, Program, Stream, _core, launch, system, utils
 from cuprum._wording import in_python
 from cuprum.graph import GraphDefinition
 from cuprum.utils import StridedMemoryView
 
 PTX = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n"
+SOURCE = "__global__ void k() {}"
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -103,6 +104,32 @@ def test_none_is_no_array():
     view = utils.args_viewable_as_strided_memory((0,))(lambda array: array)
     with pytest.raises(BufferError, match="does not support any data exchange protocol"):
         view(None)
+
+
+NUL = [
+    (lambda: ObjectCode.from_ptx(PTX).get_kernel("k\0x"), "the name of a kernel has a NUL character after 'k'"),
+    (lambda: ObjectCode.from_ptx(PTX).get_global("k\0x"), "the name of a variable has a NUL character after 'k'"),
+    (lambda: ObjectCode.from_ptx(PTX).save("/tmp/k\0x"), "the path of a file has a NUL character after '/tmp/k'"),
+    (lambda: compiled(define_macro=("V", "1\0+1")), "an option of the compiler has a NUL character after '--define-macro=V=1'"),
+    (lambda: compiled(arch="sm_80\0x"), "an option of the compiler has a NUL character after '--gpu-architecture=compute_80'"),
+    (lambda: compiled(name="a\0b"), "the name of a program has a NUL character after 'a'"),
+    (lambda: compiled(include_path="/tmp\0"), "an option of the compiler has a NUL character after '--include-path=/tmp'"),
+    (lambda: Program(SOURCE, "c++").compile("ptx", name_expressions=["k\0"]), "a name expression has a NUL character after 'k'"),
+    (lambda: GraphDefinition().debug_dot_print("/tmp/k\0x"), "the path of a file has a NUL character after '/tmp/k'"),
+    (lambda: Linker(ObjectCode.from_ptx(PTX, name="a\0b")).link("cubin"), "the name of object code has a NUL character after 'a'"),
+    (lambda: system.Device(uuid="GPU-0\0"), "the UUID of a device has a NUL character after 'GPU-0'"),
+]  # fmt: skip
+
+
+def compiled(**options):
+    return Program(SOURCE, "c++", options).compile("ptx")
+
+
+@pytest.mark.parametrize(("call", "said"), NUL)
+def test_strings_are_not_cut_at_a_nul(device, call, said):
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

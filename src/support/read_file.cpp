@@ -7,6 +7,7 @@
 #include <cstring>
 #include <cuprum/error.hpp>
 
+#include "support/c_string.hpp"
 #include "support/file_descriptor.hpp"
 #include "support/text.hpp"
 
@@ -26,7 +27,7 @@ std::size_t expected_size(const FileDescriptor& file) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(c_string(path, "the path of a file"), O_RDONLY | O_CLOEXEC));
   if (!file) refuse(path);
   constexpr std::size_t more = 4096;
   std::string bytes(expected_size(file) + more, '\0');

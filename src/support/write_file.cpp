@@ -9,6 +9,7 @@
 #include <cstring>
 #include <cuprum/error.hpp>
 
+#include "support/c_string.hpp"
 #include "support/file_descriptor.hpp"
 #include "support/text.hpp"
 
@@ -50,6 +51,7 @@ int write_all(FileDescriptor& file, std::string_view bytes) {
 }  // namespace
 
 void write_file(const std::string& path, std::string_view bytes) {
+  (void)c_string(path, "the path of a file");  // the calls below would take a part of it
   NewFile temporary = create_beside(path);
   int error = write_all(temporary.file, bytes);
   if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;

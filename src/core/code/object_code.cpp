@@ -9,6 +9,7 @@
 #include "core/code/object_code_resource.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "driver/release.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -59,11 +60,11 @@ struct Variable {
 
 Variable find_variable(std::string_view name, CUlibrary library, const detail::Code& code) {
   const std::string symbol = symbol_of_variable(std::string(name), code);
+  const char* const c_symbol = support::c_string(symbol, "the name of a variable");
   Variable variable;
-  CUresult result =
-      driver::try_call<&Api::cuLibraryGetGlobal>(&variable.pointer, &variable.size, library, symbol.c_str());
+  CUresult result = driver::try_call<&Api::cuLibraryGetGlobal>(&variable.pointer, &variable.size, library, c_symbol);
   if (result == CUDA_ERROR_NOT_FOUND)
-    result = driver::try_call<&Api::cuLibraryGetManaged>(&variable.pointer, &variable.size, library, symbol.c_str());
+    result = driver::try_call<&Api::cuLibraryGetManaged>(&variable.pointer, &variable.size, library, c_symbol);
   if (result == CUDA_ERROR_NOT_FOUND) refuse_unknown_variable(name, code);
   if (result != CUDA_SUCCESS) {
     driver::detail::raise(result, driver::detail::index_of_cuLibraryGetGlobal,
@@ -136,7 +137,8 @@ Kernel ObjectCode::get_kernel(std::string_view name) const {
   const CurrentLibrary library(*Access::keep(*this));
   const std::string symbol = symbol_of(std::string(name), Access::keep(*this)->code);
   CUkernel kernel = nullptr;
-  const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library.handle, symbol.c_str());
+  const CUresult result = driver::try_call<&Api::cuLibraryGetKernel>(&kernel, library.handle,
+                                                                     support::c_string(symbol, "the name of a kernel"));
   if (result == CUDA_ERROR_NOT_FOUND) core::refuse_unknown_kernel(name, library.handle, Access::keep(*this)->code);
   if (result != CUDA_SUCCESS) {
     driver::detail::raise(result, driver::detail::index_of_cuLibraryGetKernel,

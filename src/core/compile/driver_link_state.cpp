@@ -7,6 +7,7 @@
 #include "core/compile/linker_options.hpp"
 #include "device_image/recognize.hpp"
 #include "driver/release.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -69,7 +70,8 @@ class DriverLinkState final : public LinkState {
     }
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
     call<&Api::cuLinkAddData>(&code, state_, driver_input_types[static_cast<int>(code.type)],
-                              const_cast<char*>(code.bytes.c_str()), size, code.name.c_str(), 0u, nullptr, nullptr);
+                              const_cast<char*>(code.bytes.c_str()), size,
+                              support::c_string(code.name, "the name of object code"), 0u, nullptr, nullptr);
   }
 
   Linked complete(Target) override {

@@ -7,6 +7,7 @@
 #include "core/code/code_image.hpp"
 #include "core/compile/link_state.hpp"
 #include "device_image/architecture.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -74,8 +75,7 @@ class NvjitlinkState final : public LinkState {
       : name_(options.name),
         architecture_(device_image::parse_architecture(options.arch.value_or(""))),
         arguments_(options.as_arguments(CompilerBackendType::nvjitlink)) {
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments_) pointers.push_back(argument.c_str());
+    std::vector<const char*> pointers = support::c_strings(arguments_, "an option of the linker");
     call<&nvjitlink::Api::nvJitLinkCreate>(nullptr, &handle_.value, static_cast<std::uint32_t>(pointers.size()),
                                            pointers.data());
   }
@@ -85,7 +85,8 @@ class NvjitlinkState final : public LinkState {
     check_architecture(code);
     const std::size_t size = code.bytes.size() + (code.type == Target::ptx ? 1 : 0);
     call<&nvjitlink::Api::nvJitLinkAddData>(&code, handle_.value, nvjitlink_input_types[static_cast<int>(code.type)],
-                                            code.bytes.c_str(), size, code.name.c_str());
+                                            code.bytes.c_str(), size,
+                                            support::c_string(code.name, "the name of object code"));
   }
 
   Linked complete(Target target) override {

@@ -4,11 +4,13 @@
 #include <cuprum/driver.hpp>
 
 #include "core/compile/source_excerpt.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
 namespace {
 
+using support::c_string;
 using support::text;
 using support::without_zero;
 
@@ -59,19 +61,18 @@ std::string default_architecture() {
 }
 
 NvrtcCompilation::NvrtcCompilation(const detail::ProgramResource& program) : source_(program) {
-  nvrtc::call<&nvrtc::Api::nvrtcCreateProgram>(&program_, source_.source.c_str(), source_.options.name.c_str(), 0,
-                                               nullptr, nullptr);
+  nvrtc::call<&nvrtc::Api::nvrtcCreateProgram>(
+      &program_, source_.source.c_str(), c_string(source_.options.name, "the name of a program"), 0, nullptr, nullptr);
 }
 
 NvrtcCompilation::~NvrtcCompilation() { nvrtc::api().nvrtcDestroyProgram(&program_); }
 
 void NvrtcCompilation::add_name(const std::string& expression) {
-  nvrtc::call<&nvrtc::Api::nvrtcAddNameExpression>(program_, expression.c_str());
+  nvrtc::call<&nvrtc::Api::nvrtcAddNameExpression>(program_, c_string(expression, "a name expression"));
 }
 
 void NvrtcCompilation::run(const std::vector<std::string>& arguments) {
-  std::vector<const char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  const std::vector<const char*> pointers = support::c_strings(arguments, "an option of the compiler");
   const nvrtc::Result result =
       nvrtc::try_call<&nvrtc::Api::nvrtcCompileProgram>(program_, static_cast<int>(pointers.size()), pointers.data());
   if (result == nvrtc::Result::success) return;

@@ -4,6 +4,7 @@
 #include <cuprum/pathfinder.hpp>
 
 #include "core/compile/source_excerpt.hpp"
+#include "support/c_string.hpp"
 #include "support/read_file.hpp"
 #include "support/text.hpp"
 
@@ -39,7 +40,8 @@ class NvvmCompilation {
   }
 
   void add(const std::string& module, const std::string& name) {
-    check(nvvm::try_call<&nvvm::Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(), name.c_str()),
+    check(nvvm::try_call<&nvvm::Api::nvvmAddModuleToProgram>(program_, module.data(), module.size(),
+                                                             support::c_string(name, "the name of a program")),
           name, {});
   }
 
@@ -51,8 +53,7 @@ class NvvmCompilation {
   }
 
   void run(const std::vector<std::string>& arguments) {
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    std::vector<const char*> pointers = support::c_strings(arguments, "an option of the compiler");
     const int count = static_cast<int>(pointers.size());
     check(nvvm::try_call<&nvvm::Api::nvvmVerifyProgram>(program_, count, pointers.data()), source_.options.name,
           arguments);

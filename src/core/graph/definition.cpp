@@ -7,6 +7,7 @@
 #include "core/graph/add_nodes.hpp"
 #include "core/graph/executable.hpp"
 #include "core/graph/resources.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::graph {
@@ -138,7 +139,8 @@ std::vector<std::pair<GraphNode, GraphNode>> GraphDefinition::edges() const {
 
 void GraphDefinition::debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options) const {
   driver::call<&Api::cuGraphDebugDotPrint>(Doing{[&] { return text("writing ", *this, " to ", path); }},
-                                           GraphAccess::graph(*this).handle, path.c_str(), print_flags(options));
+                                           GraphAccess::graph(*this).handle,
+                                           support::c_string(path, "the path of a file"), print_flags(options));
 }
 
 bool GraphDefinition::is_valid() const noexcept { return graph_ && graph_->handle; }

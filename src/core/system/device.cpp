@@ -2,6 +2,7 @@
 #include <cuprum/system.hpp>
 
 #include "core/system/ask.hpp"
+#include "support/c_string.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::system {
@@ -28,13 +29,16 @@ Device Device::from_index(unsigned index) {
   return Device(core::ask<&Api::nvmlDeviceGetHandleByIndex_v2, nvml::Device>(index));
 }
 Device Device::from_uuid(const std::string& uuid) {
-  return Device(core::ask<&Api::nvmlDeviceGetHandleByUUID, nvml::Device>(uuid.c_str()));
+  return Device(
+      core::ask<&Api::nvmlDeviceGetHandleByUUID, nvml::Device>(support::c_string(uuid, "the UUID of a device")));
 }
 Device Device::from_pci_bus_id(const std::string& bus_id) {
-  return Device(core::ask<&Api::nvmlDeviceGetHandleByPciBusId_v2, nvml::Device>(bus_id.c_str()));
+  return Device(core::ask<&Api::nvmlDeviceGetHandleByPciBusId_v2, nvml::Device>(
+      support::c_string(bus_id, "the PCI bus id of a device")));
 }
 Device Device::from_serial(const std::string& serial) {
-  return Device(core::ask<&Api::nvmlDeviceGetHandleBySerial, nvml::Device>(serial.c_str()));
+  return Device(core::ask<&Api::nvmlDeviceGetHandleBySerial, nvml::Device>(
+      support::c_string(serial, "the serial number of a device")));
 }
 
 // A part of a device (MIG) has another prefix.
