@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include <atomic>
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/nvml.hpp>
 
@@ -74,9 +77,19 @@ OpenTable<Api> open() {
   return open_either();
 }
 
+/// NVML is initialised for one process: a fork's child does it again before it asks the first time.
+void initialise_in_this_process(const OpenTable<Api>& table) {
+  static std::atomic<pid_t> initialised_in{0};
+  const pid_t process = getpid();
+  const pid_t before = initialised_in.exchange(process);
+  if (before != 0 && before != process) initialise(table.api, table.info.path);
+}
+
 const OpenTable<Api>& opened() {
   static auto& once = *new toolchain::MadeOnce<OpenTable<Api>>;
-  return once.get(open);
+  const OpenTable<Api>& table = once.get(open);
+  initialise_in_this_process(table);
+  return table;
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ TEST_F(HostMemoryFaults, Code) {
 }
 
 TEST_F(HostMemoryFaults, Memory) {
+  if (driver::info().kind != driver::Choice::softgpu)
+    GTEST_SKIP()
+        << "NVIDIA's driver 580 hung here once, in an allocation from a new pool, after an old one was destroyed "
+           "while its memory was being freed";
   std::vector<int> seen(16);
   fail_each_allocation([&] {
     const DeviceMemoryResource pool(device, {.max_size = 1 << 25});

@@ -141,19 +141,17 @@ constexpr unsigned long long kAmountOffset = 8;  // of count()'s parameters
 
 class NodeUpdateTest : public GraphTest {
  protected:
-  // Drivers may leave these functions to NVIDIA's library of device functions, with which modules are linked.
+  // NVIDIA's driver 580 loads a module that declares these functions, and crashes when a graph with such a node is
+  // used: they come from NVIDIA's library of device functions, with which programs link their modules.
   void SetUp() override {
+    if (!is_softgpu()) GTEST_SKIP() << "a driver need not provide the functions";
     GraphTest::SetUp();
-    CUmodule probe = nullptr;
-    const CUresult loaded = CU(cuModuleLoadData)(&probe, kUpdateKernels);
-    if (loaded != CUDA_SUCCESS && !is_softgpu()) GTEST_SKIP() << "this driver does not provide the functions";
-    ASSERT_SUCCESS(loaded);
-    ASSERT_SUCCESS(CU(cuModuleUnload)(probe));
     kernels_ = std::make_unique<TestModule>(kUpdateKernels);
     stream_ = std::make_unique<TestStream>();
     value(kResult) = kNothing;
   }
   void TearDown() override {
+    if (!kernels_) return;
     stream_.reset();
     kernels_.reset();
     GraphTest::TearDown();

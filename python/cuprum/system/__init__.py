@@ -42,4 +42,6 @@ def __getattr__(name: str) -> object:
     """What takes a search to know, and hardly anybody asks for."""
     if name == "CUDA_BINDINGS_NVML_IS_COMPATIBLE":
         return _bindings_have_nvml()
+    if name == "driver_version":  # as it was called before
+        return get_user_mode_driver_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
