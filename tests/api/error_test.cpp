@@ -1,4 +1,5 @@
 // The kinds of errors, and that what is thrown can be caught as what the standard library has for it.
+#include <cstdlib>
 #include <cuprum/driver.hpp>
 #include <new>
 #include <stdexcept>
@@ -122,6 +123,32 @@ TEST_F(ErrorTest, AFailureOfTheCompilerAtLaunchIsInTheMessage) {
   if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "softgpu compiles at the first launch";
   ChildProcess child("ErrorTest.DISABLED_InAChildWhoseCompilerFails",
                      {"SOFTGPU_FAILING_PASS=make-gangs", "SOFTGPU_CACHE_SIZE=0"});
+  EXPECT_TRUE(child.passed());
+}
+
+/// In a process of its own: its context is of no use any more.
+TEST_F(ErrorTest, DISABLED_InAChildWhoseKernelFaults) {
+  const Kernel faulty = compile("extern \"C\" __global__ void faulty(int* p) { p[1ull << 40] = 1; }", "faulty");
+  const Event event = device.create_event();
+  launch(stream, LaunchConfig{.grid = 1, .block = 1}, faulty, DevicePointer{0});
+  stream.record(event);
+  for (const std::function<void()>& wait : std::initializer_list<std::function<void()>>{
+           [&] { stream.sync(); }, [&] { event.sync(); }, [&] { device.sync(); }}) {
+    try {
+      wait();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const DriverError& error) {
+      EXPECT_EQ(error.code(), CUDA_ERROR_ILLEGAL_ADDRESS);
+      EXPECT_THAT(error.reason(), AllOf(HasSubstr("kernel faulty"), HasSubstr("of the PTX")));
+      EXPECT_THAT(error.what(), HasSubstr(error.reason()));
+    }
+  }
+  std::_Exit(HasFailure() ? 1 : 0);  // what ends a test would wait for the device
+}
+
+TEST_F(ErrorTest, WhoWaitsIsToldWhichKernelFaulted) {
+  if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "GPUs don't say more than that there was a fault";
+  ChildProcess child("ErrorTest.DISABLED_InAChildWhoseKernelFaults");
   EXPECT_TRUE(child.passed());
 }
 

@@ -77,7 +77,9 @@ CUresult cuEventQuery(CUevent event) {
     const auto found = find_event(event);
     found->require_uncaptured();
     runtime::require_unsafe_calls_allowed();
-    return found->reached() ? found->context().error() : CUDA_ERROR_NOT_READY;
+    if (!found->reached()) return CUDA_ERROR_NOT_READY;
+    require_healthy(found->context());
+    return CUDA_SUCCESS;
   });
 }
 
@@ -88,7 +90,8 @@ CUresult cuEventSynchronize(CUevent event) {
     runtime::require_unsafe_calls_allowed();
     found->wait();
     runtime::trim_pools(Driver::get().memory());
-    return found->context().error();
+    require_healthy(found->context());
+    return CUDA_SUCCESS;
   });
 }
 

@@ -107,7 +107,8 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamQuery, _ptsz, (CUstream stream), [&] {
   found->require_uncaptured();
   runtime::require_unsafe_calls_allowed();
   if (!found->idle()) return CUDA_ERROR_NOT_READY;
-  return found->context().error();
+  require_healthy(found->context());
+  return CUDA_SUCCESS;
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&] {
@@ -116,7 +117,8 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamSynchronize, _ptsz, (CUstream stream), [&]
   runtime::require_unsafe_calls_allowed();
   found->wait_idle();
   runtime::trim_pools(Driver::get().memory());
-  return found->context().error();
+  require_healthy(found->context());
+  return CUDA_SUCCESS;
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), [&] {
