@@ -94,7 +94,9 @@ Stream create_stream(const PythonDevice& self, nb::handle object, nb::handle opt
   const Device& device = initialised(self);
   if (!object.is_none()) {
     if (!options.is_none()) throw nb::value_error("obj and options cannot be both specified");
-    return stream_from(object);
+    const Stream given = stream_from(object);
+    if (!given.handle()) (void)given.context();  // which throws: it is closed
+    return given;
   }
   const StreamOptions wanted = stream_options_from(options);
   return without_gil([&] { return device.create_stream(wanted); });

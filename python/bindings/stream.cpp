@@ -26,6 +26,13 @@ Stream foreign_stream(nb::handle object) {
   return Stream::from_handle(reinterpret_cast<CUstream_st*>(protocol_stream(object)), kept_object(object));
 }
 
+/// Throws for a stream that is closed: to others, 0 is the legacy default stream.
+CUstream_st* open_handle(const Stream& stream) {
+  CUstream_st* const handle = stream.handle();
+  if (!handle) (void)stream.context();  // which throws
+  return handle;
+}
+
 void wait(const Stream& self, nb::handle other) {
   if (nb::isinstance<Event>(other)) {
     const Event event = nb::cast<Event>(other);
@@ -95,7 +102,7 @@ void bind_stream(nb::module_& module) {
                       "Stream APIs (from_handle).");
   bound.def("close", &Stream::close, WithoutGil(), "Ends the stream. Work that was queued still runs.")
       .def("__cuda_stream__",
-           [](const Stream& self) { return nb::make_tuple(0, reinterpret_cast<std::uint64_t>(self.handle())); })
+           [](const Stream& self) { return nb::make_tuple(0, reinterpret_cast<std::uint64_t>(open_handle(self))); })
       .def("sync", &Stream::sync, WithoutGil(), "Waits until all work queued so far is done.")
       .def("record", &record, "event"_a = nb::none(), "options"_a = nb::none(),
            "Puts an event, a new one unless one is given, after all work queued so far, and returns it.")

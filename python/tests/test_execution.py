@@ -163,6 +163,41 @@ class TestStream:
         monkeypatch.setenv("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
         assert cuprum.default_stream() == cuprum.PER_THREAD_DEFAULT_STREAM
 
+    def test_closed_streams_are_not_the_default_stream(self, device, stream):
+        """(0, 0) would be that one: what is queued there on behalf of a closed stream would run, in another order."""
+        stream.close()
+        with pytest.raises(RuntimeError, match="this stream is closed"):
+            stream.__cuda_stream__()
+        with pytest.raises(RuntimeError, match="this stream is closed"):
+            device.create_stream(stream)
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda device: device.create_stream(),
+            lambda device: Stream.per_thread_default(),
+            lambda device: device.create_stream().record(),
+            lambda device: device.create_context(),
+        ],
+    )
+    def test_closing_leaves_hash_and_equality(self, device, make):
+        first, second, empty = make(device), make(device), device.create_stream()
+        empty.close()
+        known, keys = hash(first), {first: 1}
+        first.close()
+        assert hash(first) == known
+        assert keys[first] == 1
+        assert first == first  # noqa: PLR0124
+        assert first != second
+        assert first != empty
+
+    def test_two_closed_streams_differ(self, device, stream):
+        other = device.create_stream()
+        stream.close()
+        other.close()
+        assert stream != other
+        assert len({stream, other}) == 2
+
     def test_closed_streams_say_so(self, stream):
         stream.close()
         stream.close()

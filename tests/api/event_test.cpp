@@ -198,10 +198,13 @@ TEST_F(EventTest, EqualityIsThatOfTheHandle) {
 TEST_F(EventTest, ClosedEventsCanBeComparedAndPrinted) {
   Event event = stream.record();
   Event other = stream.record();
+  const std::size_t hash = std::hash<Event>()(event);
   event.close();
   EXPECT_NE(event, other);
   EXPECT_EQ(::testing::PrintToString(event), "a closed event");
-  EXPECT_EQ(std::hash<Event>()(event), std::hash<const void*>()(nullptr));
+  EXPECT_EQ(std::hash<Event>()(event), hash);
+  other.close();
+  EXPECT_NE(event, other);
 }
 
 TEST_F(EventTest, PrintsWhatItIs) {

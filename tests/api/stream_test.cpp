@@ -197,11 +197,17 @@ TEST_F(StreamTest, CanBeAKey) {
 
 TEST_F(StreamTest, ClosedStreamsCanBeComparedAndHashed) {
   Stream other = device.create_stream();
+  const Stream copy = stream;
+  const Stream wrapped = Stream::from_handle(stream.handle());
+  const std::size_t hash = std::hash<Stream>()(stream);
   stream.close();
+  EXPECT_EQ(stream, copy);
   EXPECT_NE(stream, other);
-  EXPECT_EQ(std::hash<Stream>()(stream), std::hash<const void*>()(nullptr));
+  EXPECT_NE(stream, wrapped) << "which is not closed";
+  EXPECT_EQ(std::hash<Stream>()(stream), hash);
   other.close();
-  EXPECT_EQ(stream, other);
+  EXPECT_NE(stream, other);
+  EXPECT_NE(stream, Stream());
 }
 
 TEST_F(StreamTest, PrintsWhatItIs) {

@@ -2,6 +2,7 @@
 #include <cuprum/device.hpp>
 #include <ostream>
 
+#include "core/base/same_object.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -73,9 +74,11 @@ void Context::close() {
   Access::close(*this);
 }
 
-std::uint64_t Context::identity() const noexcept { return Access::number(*this); }
+std::uint64_t Context::identity() const noexcept { return core::lasting_number(shared_.get()); }
 
-bool operator==(const Context& a, const Context& b) noexcept { return a.identity() == b.identity(); }
+bool operator==(const Context& a, const Context& b) noexcept {
+  return core::are_same(a.shared_.get(), b.shared_.get());
+}
 
 std::ostream& operator<<(std::ostream& out, const Context& context) {
   const auto kept = Access::try_keep(context);

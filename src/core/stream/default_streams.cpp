@@ -24,6 +24,10 @@ std::unique_ptr<DefaultStream> make_default_stream(CUstream name, const ContextC
 
 /// What a closed handle has in the place of one of these.
 struct ClosedStream final : detail::SharedState {
+  explicit ClosedStream(CUstream name) {
+    set_handle(reinterpret_cast<std::uintptr_t>(name));
+    close();
+  }
   void release() noexcept override {}
 };
 
@@ -64,13 +68,10 @@ Stream default_stream(CUstream name, int device) {
   return Access::wrap<Stream>(*(name == CU_STREAM_PER_THREAD ? per_thread : legacy).of(device));
 }
 
-detail::SharedState& closed_stream() {
-  static detail::SharedState& closed = []() -> detail::SharedState& {
-    auto* state = new ClosedStream;  // never destroyed: it stays its own handle
-    state->close();
-    return *state;
-  }();
-  return closed;
+detail::SharedState& closed_stream(CUstream name) {
+  static ClosedStream& legacy = *new ClosedStream(CU_STREAM_LEGACY);  // never destroyed: it stays its own handle
+  static ClosedStream& per_thread = *new ClosedStream(CU_STREAM_PER_THREAD);
+  return name == CU_STREAM_PER_THREAD ? per_thread : legacy;
 }
 
 CUstream usual_default_stream() {

@@ -20,8 +20,8 @@ Stream default_stream(CUstream name, int device);
 /// Which of the two is meant when nobody says: see cuprum::default_stream().
 CUstream usual_default_stream();
 
-/// What a handle of these has after it was closed.
-detail::SharedState& closed_stream();
+/// What a handle of one of these has after it was closed.
+detail::SharedState& closed_stream(CUstream name);
 
 /// The stream that work queued now on `stream` goes to, for later: a default stream in the context that is current
 /// now, and every other stream itself. What is to happen in the order of work that was queued already, such as freeing

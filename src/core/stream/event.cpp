@@ -4,6 +4,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/base/release_in.hpp"
+#include "core/base/same_object.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -97,9 +98,9 @@ CUevent_st* Event::handle() const noexcept {
 
 void Event::close() { Access::close(*this); }
 
-std::uint64_t Event::identity() const noexcept { return Access::number(*this); }
+std::uint64_t Event::identity() const noexcept { return core::lasting_number(shared_.get()); }
 
-bool operator==(const Event& a, const Event& b) noexcept { return a.identity() == b.identity(); }
+bool operator==(const Event& a, const Event& b) noexcept { return core::are_same(a.shared_.get(), b.shared_.get()); }
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {
   const Kept<EventResource> resource = Access::try_keep(event);

@@ -4,6 +4,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/base/release_in.hpp"
+#include "core/base/same_object.hpp"
 #include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/host_calls.hpp"
@@ -200,15 +201,15 @@ CUstream_st* Stream::handle() const noexcept {
 
 void Stream::close() {
   if (const detail::SharedState* state = shared_.get(); state && state->is_permanent()) {
-    shared_.replace(core::closed_stream());
+    shared_.replace(core::closed_stream(reinterpret_cast<CUstream>(state->kept_handle())));
   } else {
     Access::close(*this);
   }
 }
 
-std::uint64_t Stream::identity() const noexcept { return Access::number(*this); }
+std::uint64_t Stream::identity() const noexcept { return core::lasting_number(shared_.get()); }
 
-bool operator==(const Stream& a, const Stream& b) noexcept { return a.identity() == b.identity(); }
+bool operator==(const Stream& a, const Stream& b) noexcept { return core::are_same(a.shared_.get(), b.shared_.get()); }
 
 std::ostream& operator<<(std::ostream& out, const Stream& stream) {
   const Kept<StreamResource> resource = Access::try_keep(stream);
