@@ -140,6 +140,11 @@ void copy_views(nb::handle from, nb::handle to, nb::handle stream, nb::handle bl
   const StridedMemoryView reading = native_view(source);
   const StridedMemoryView writing = native_view(destination);
   without_gil([&] { writing.copy_from(reading, queue, options); });
+  // Memory of the host goes with its objects, whatever is queued; that of devices is freed in the order of a stream.
+  const bool is_of_host = source.device_id < 0 || destination.device_id < 0;
+  if (options.blocking != false || !is_of_host) return;
+  std::function<void()> keep_both = [kept_source = kept_object(from), kept_destination = kept_object(to)] {};
+  without_gil([&] { queue.host_call(std::move(keep_both)); });
 }
 
 /// "numpy.dtype", "NoneType", "cuprum._core.Buffer".
@@ -254,7 +259,9 @@ void bind_strided_memory_view(nb::module_& module) {
           },
           "other"_a.none(), "stream"_a.none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
           "Copies all elements of `other`, of the same shape and type, between any kinds of memory. `blocking` None: "
-          "not between two views of device memory, else yes.")
+          "not between two views of device memory, else yes. A copy of host memory that does not block keeps both "
+          "views "
+          "until it has run.")
       .def(
           "copy_to",
           [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {

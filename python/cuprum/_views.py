@@ -57,12 +57,27 @@ def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Cal
         def call(*args: Any, **kwargs: Any) -> Any:
             arguments = list(args)
             for index in indices:
-                arguments[index] = _StridedMemoryViewProxy(arguments[index])
+                try:
+                    arguments[index] = _StridedMemoryViewProxy(arguments[index])
+                except IndexError:
+                    raise TypeError(_missing(function, index, len(args), kwargs)) from None
             return function(*arguments, **kwargs)
 
         return call
 
     return decorate
+
+
+def _missing(function: Callable[..., Any], index: int, given: int, keywords: Iterable[str]) -> str:
+    """What to say of a call that has no positional argument at a place that is to be viewed."""
+    import inspect
+
+    try:
+        name: str | int = list(inspect.signature(function).parameters)[index]
+    except (IndexError, TypeError, ValueError):  # it has none of that number, or doesn't say
+        name = index
+    said = f"{getattr(function, '__name__', 'the function')}() needs the argument {name!r} by position, to view it as strided memory"
+    return f"{said}: it was given by keyword" if name in keywords else f"{said}, but {given} were given"
 
 
 @names_the_nearest_keyword

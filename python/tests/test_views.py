@@ -2,11 +2,13 @@
 
 import ctypes
 import gc
+import threading
 import weakref
 
 import pytest
 
 from cuprum import PinnedMemoryResource
+from cuprum.graph import GraphDefinition
 from cuprum.utils import StridedLayout, StridedMemoryView, args_viewable_as_strided_memory
 
 np = pytest.importorskip("numpy")
@@ -315,8 +317,40 @@ def test_views_as_arguments_of_functions():
     assert function.__name__ == "function" and function.__doc__ == "Documented."
     with pytest.raises(BufferError):
         function(1, 2, 3)
-    with pytest.raises(IndexError):
+    with pytest.raises(TypeError, match=r"function\(\) needs the argument 'c' by position, to view it as strided memory, but 1 were given"):
         function(np.zeros(3))
+    with pytest.raises(TypeError, match="needs the argument 'a' by position, to view it as strided memory: it was given by keyword"):
+        function(a=np.zeros(3))
+
+
+@pytest.mark.parametrize("way", ["to_device", "to_host"])
+def test_copies_that_do_not_block_keep_host_memory(device, stream, way):
+    go_on = threading.Event()
+    graph = GraphDefinition()
+    graph.callback(lambda: go_on.wait(10))
+    executable = graph.instantiate()
+    there = DeviceArray(device.allocate(4096 * 4, stream=stream), (4096,))
+    stream.sync()
+    executable.launch(stream)
+    host = np.arange(4096, dtype=np.float32)
+    kept = weakref.ref(host)
+    view = StridedMemoryView.from_dlpack(host, -1)
+    if way == "to_device":
+        StridedMemoryView.from_cuda_array_interface(there, -1).copy_from(view, stream, blocking=False)
+    else:
+        view.copy_from(StridedMemoryView.from_cuda_array_interface(there, -1), stream, blocking=False)
+    del host, view
+    gc.collect()
+    was_kept = kept() is not None
+    go_on.set()
+    stream.sync()
+    gc.collect()
+    assert was_kept
+    assert kept() is None
+    if way == "to_device":
+        result = np.zeros(4096, np.float32)
+        StridedMemoryView.from_dlpack(result, -1).copy_from(StridedMemoryView.from_cuda_array_interface(there, -1), stream)
+        assert (result == np.arange(4096)).all()
 
 
 def test_constructing_a_view_is_deprecated():
