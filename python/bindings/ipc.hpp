@@ -33,6 +33,11 @@ nb::object imported_pool(nb::handle handle, Import import) {
   } catch (const InvalidArgument& error) {
     throw WrongType(error.what());  // of another kind of memory
   } catch (const nb::cast_error&) {
+    if (PyLong_Check(handle.ptr())) {
+      throw nb::value_error(
+          ("alloc_handle can't be " + nb::cast<std::string>(nb::str(handle)) + ": no file descriptor has that number")
+              .c_str());
+    }
     throw nb::type_error(
         ("alloc_handle must be an IPCAllocationHandle or a file descriptor's number, not " + type_of(handle)).c_str());
   }

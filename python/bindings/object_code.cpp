@@ -269,7 +269,12 @@ nb::object target_object(Target target) {
 }
 
 std::string text_from(nb::handle given, const char* what) {
-  if (PyUnicode_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
+  if (PyUnicode_Check(given.ptr())) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
+    if (!text) throw nb::python_error();  // UnicodeEncodeError says which character has no bytes
+    return {text, static_cast<std::size_t>(size)};
+  }
   if (PyBytes_Check(given.ptr())) return std::string(view_of(nb::borrow<nb::bytes>(given)));
   throw nb::type_error((std::string(what) + " must be a str or bytes, not " + type_of(given)).c_str());
 }

@@ -1,28 +1,32 @@
 #include "bindings/option_fields.hpp"
 
+#include "bindings/object_code.hpp"
+
 namespace cuprum::python {
 namespace {
 
 bool is_sequence(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Check(given.ptr()); }
 
-std::optional<std::string> text_of(nb::handle given) {
-  if (PyUnicode_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
-  if (PyLong_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
+/// Of a str or a path.
+std::optional<std::string> text_of(nb::handle given, const char* name) {
+  if (PyUnicode_Check(given.ptr())) return text_from(given, name);
   if (!nb::hasattr(given, "__fspath__")) return std::nullopt;
   nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
   if (!path.is_valid()) throw nb::python_error();
-  return nb::cast<std::string>(nb::str(path));
+  return text_from(path, name);
 }
 
-std::optional<int> number_of(nb::handle given) {
+std::optional<int> number_of(nb::handle given, const char* name) {
   nb::object index = nb::steal(PyNumber_Index(given.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
     return std::nullopt;
   }
   int value = 0;
-  if (!nb::try_cast(index, value)) throw nb::value_error("a number among the options is too large");
-  return value;
+  if (nb::try_cast(index, value)) return value;
+  throw nb::value_error((std::string("the option ") + name + " can't be " + nb::cast<std::string>(nb::str(index)) +
+                         ", which does not fit into 32 bits")
+                            .c_str());
 }
 
 /// One value or several, each by `read`.
@@ -32,7 +36,7 @@ std::vector<T> one_or_several(nb::handle options, const char* name, const char* 
   std::vector<T> values;
   if (given.is_none()) return values;
   const auto add = [&](nb::handle one) {
-    const std::optional<T> value = read(one);
+    const std::optional<T> value = read(one, name);
     if (!value) refuse_field(options, name, expected);
     values.push_back(*value);
   };
@@ -58,7 +62,7 @@ std::optional<bool> truth_field(nb::handle options, const char* name) {
 std::optional<int> number_field(nb::handle options, const char* name) {
   const nb::object given = options.attr(name);
   if (given.is_none()) return std::nullopt;
-  const std::optional<int> value = number_of(given);
+  const std::optional<int> value = number_of(given, name);
   if (!value) refuse_field(options, name, "an int");
   return value;
 }
@@ -66,7 +70,8 @@ std::optional<int> number_field(nb::handle options, const char* name) {
 std::optional<std::string> text_field(nb::handle options, const char* name) {
   const nb::object given = options.attr(name);
   if (given.is_none()) return std::nullopt;
-  std::optional<std::string> text = text_of(given);
+  if (PyLong_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));  // a seed, a level, a version
+  std::optional<std::string> text = text_of(given, name);
   if (!text) refuse_field(options, name, "a str");
   return text;
 }

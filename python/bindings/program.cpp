@@ -167,7 +167,7 @@ SourceCodeType source_type_from(nb::handle given) {
 }
 
 std::string source_from(nb::handle given, SourceCodeType type) {
-  if (PyUnicode_Check(given.ptr())) return nb::cast<std::string>(nb::str(given));
+  if (PyUnicode_Check(given.ptr())) return text_from(given, "a source");
   if (PyBytes_Check(given.ptr()) || PyByteArray_Check(given.ptr())) {
     const nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromObject(given.ptr()));
     if (!bytes.is_valid()) throw nb::python_error();

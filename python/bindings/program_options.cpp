@@ -19,11 +19,11 @@ bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()); }
 
 /// "NAME", "NAME=value" or ("NAME", "value").
 Macro macro_from(nb::handle given) {
-  if (is_text(given)) return {nb::cast<std::string>(nb::str(given))};
+  if (is_text(given)) return {text_from(given, "define_macro")};
   if (!PyTuple_Check(given.ptr())) refuse_macro(given, "str, or tuple[str, str]");
   if (nb::len(given) != 2 || !is_text(nb::object(given[0])) || !is_text(nb::object(given[1])))
     refuse_macro(given, "tuple[str, str]");
-  return {nb::cast<std::string>(given[0]), nb::cast<std::string>(given[1])};
+  return {text_from(nb::object(given[0]), "define_macro"), text_from(nb::object(given[1]), "define_macro")};
 }
 
 /// Whether a tuple is one of macros, not a macro itself.

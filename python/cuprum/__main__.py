@@ -2,7 +2,7 @@
 
 .. code-block:: console
 
-    $ python -m cuprum script.py arguments...
+    $ python -m cuprum script.py arguments...    # or a folder with a __main__.py, or - for the standard input
     $ python -m cuprum -m module arguments...
     $ python -m cuprum -c 'from cuda.core import Device; print(Device().name)'
     $ python -m cuprum --softgpu script.py    # without a GPU, whether there is one or not
@@ -18,7 +18,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 USAGE = """\
-usage: python -m cuprum [--softgpu | --nvidia] [--devices N] (SCRIPT | -m MODULE | -c CODE) [arguments...]
+usage: python -m cuprum [--softgpu | --nvidia] [--devices N] (SCRIPT | FOLDER | - | -m MODULE | -c CODE) [arguments...]
 
 Runs a program with cuda.core served by cuprum.
 
@@ -32,7 +32,7 @@ Runs a program with cuda.core served by cuprum.
 def main(arguments: list[str]) -> None:
     """Run what `arguments`, those behind ``python -m cuprum``, say."""
     rest = list(arguments)
-    while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c"):
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "-m", "-c"):
         take_option(rest)
     if not rest or (rest[0] in ("-m", "-c") and len(rest) < 2):
         stop("nothing to run")
@@ -42,6 +42,10 @@ def main(arguments: list[str]) -> None:
         run_module(rest[1], rest[2:])
     elif rest[0] == "-c":
         run_code(rest[1], rest[2:])
+    elif rest[0] == "-":
+        run_input(rest[1:])
+    elif os.path.isdir(rest[0]):
+        run_folder(rest[0], rest[1:])
     else:
         run_script(rest[0], rest[1:])
 
@@ -76,16 +80,31 @@ def stop(reason: str) -> None:
     raise SystemExit(2)
 
 
-def run_script(path: str, arguments: list[str]) -> None:
-    """Run the file `path` as Python would."""
+def run_script(path: str, arguments: list[str], name: str | None = None) -> None:
+    """Run the file `path` as Python would; `name` is what it is called by, if not that."""
     try:
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
         stop(f"can't open {path!r}: {error.strerror}")
-    sys.argv[:] = [path, *arguments]
+    sys.argv[:] = [name or path, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
     execute(compile(source, path, "exec"), path)
+
+
+def run_input(arguments: list[str]) -> None:
+    """Run what is on the standard input, as ``python -`` would."""
+    sys.argv[:] = ["-", *arguments]
+    sys.path[0] = ""
+    execute(compile(sys.stdin.buffer.read(), "<stdin>", "exec"), None)
+
+
+def run_folder(path: str, arguments: list[str]) -> None:
+    """Run the ``__main__.py`` in a folder as Python would: what is beside it can be imported."""
+    program = os.path.join(path, "__main__.py")
+    if not os.path.isfile(program):
+        stop(f"can't find '__main__.py' in the folder {path!r}")
+    run_script(program, arguments, name=path)
 
 
 def run_code(source: str, arguments: list[str]) -> None:

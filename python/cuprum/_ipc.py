@@ -8,6 +8,7 @@ as soon as something is made that can be shared.
 
 from __future__ import annotations
 
+import multiprocessing.context
 import multiprocessing.reduction
 import platform
 import warnings
@@ -91,7 +92,7 @@ def _reduce_event(event: Any) -> tuple[Any, ...]:
 def check_multiprocessing_start_method() -> None:
     """Warn, once, when child processes are forked: CUDA does not work in those."""
     global _is_fork_checked
-    if _is_fork_checked:
+    if _is_fork_checked or _goes_to_spawned_processes():
         return
     _is_fork_checked = True
     try:
@@ -108,6 +109,18 @@ def check_multiprocessing_start_method() -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+def _goes_to_spawned_processes() -> bool:
+    """Whether processes are made by a context of their own, as ``get_context("spawn")``, whatever the usual method is.
+
+    Queues and pipes don't say who reads them: then it is all that this process has started.
+    """
+    starting = multiprocessing.context.get_spawning_popen()
+    if starting is not None:
+        return getattr(starting, "method", "fork") != "fork"
+    children = multiprocessing.active_children()
+    return bool(children) and all(getattr(each, "_start_method", None) in ("spawn", "forkserver") for each in children)
 
 
 def reset_fork_warning() -> None:

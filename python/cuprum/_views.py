@@ -68,7 +68,7 @@ def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Cal
     return decorate
 
 
-def _missing(function: Callable[..., Any], index: int, given: int, keywords: Iterable[str]) -> str:
+def _missing(function: Callable[..., Any], index: int, given: int, keywords: dict[str, Any]) -> str:
     """What to say of a call that has no positional argument at a place that is to be viewed."""
     import inspect
 

@@ -28,6 +28,7 @@ are skipped where there are fewer. With ``--softgpu`` there are as many as the m
 
 from __future__ import annotations
 
+import argparse
 import os
 from typing import TYPE_CHECKING
 
@@ -53,10 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 64:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"softgpu has 1 to 64 devices, not {text!r}")
+    return int(text)
 
 
 @pytest.hookimpl(tryfirst=True)

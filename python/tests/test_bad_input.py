@@ -106,6 +106,26 @@ def test_none_is_no_array():
         view(None)
 
 
+OPTIONS = [
+    (lambda: compiled(include_path=5), TypeError, "include_path"),
+    (lambda: compiled(include_path=["a", 5]), TypeError, "include_path"),
+    (lambda: compiled(max_register_count=10**12), ValueError, "the option max_register_count can't be 1000000000000"),
+    (lambda: compiled(diag_suppress=[1, 10**12]), ValueError, "the option diag_suppress can't be 1000000000000"),
+    (lambda: Program("// \udc80", "c++"), UnicodeEncodeError, "surrogates not allowed"),
+    (lambda: compiled(define_macro="\udc80"), UnicodeEncodeError, "surrogates not allowed"),
+    (lambda: ObjectCode.from_ptx(PTX).get_kernel("\udc80"), UnicodeEncodeError, "surrogates not allowed"),
+    (lambda: cuprum.DeviceMemoryResource.from_allocation_handle(0, 10**12), ValueError, "alloc_handle can't be 1000000000000: no file"),
+    (lambda: cuprum.DeviceMemoryResource.from_allocation_handle(0, "x"), TypeError, "alloc_handle must be an IPCAllocationHandle or"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "said"), OPTIONS)
+def test_options_that_cannot_be_are_named(device, call, kind, said):
+    with pytest.raises(kind) as caught:
+        call()
+    assert said in str(caught.value)
+
+
 NUL = [
     (lambda: ObjectCode.from_ptx(PTX).get_kernel("k\0x"), "the name of a kernel has a NUL character after 'k'"),
     (lambda: ObjectCode.from_ptx(PTX).get_global("k\0x"), "the name of a variable has a NUL character after 'k'"),

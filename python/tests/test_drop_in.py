@@ -233,6 +233,17 @@ class TestRunner:
         source = "import sys; from cuda.core import Device; print(__name__, sys.argv)"
         assert python("-m", "cuprum", "-c", source, "a") == "__main__ ['-c', 'a']\n"
 
+    def test_folder(self, tmp_path):
+        (tmp_path / "beside.py").write_text("value = 7")
+        (tmp_path / "__main__.py").write_text(
+            "import sys, beside\nfrom cuda.core import Device\nprint(__name__, sys.argv, beside.value)"
+        )
+        assert python("-m", "cuprum", str(tmp_path), "a") == f"__main__ ['{tmp_path}', 'a'] 7\n"
+
+    def test_standard_input(self):
+        source = "import sys; from cuda.core import Device; print(__name__, sys.argv)"
+        assert python("-m", "cuprum", "-", "a", input=source) == "__main__ ['-', 'a']\n"
+
     def test_exit_code(self):
         python("-m", "cuprum", "-c", "raise SystemExit(5)", code=5)
 
@@ -255,6 +266,7 @@ class TestRunner:
             (["-m"], "nothing to run"),
             (["--quickly", "x.py"], "unknown option '--quickly'"),
             (["--devices", "none", "x.py"], "takes a number"),
+            (["/proc/self/fd"], "can't find '__main__.py' in the folder '/proc/self/fd'"),
             (["/no/such/file.py"], "can't open '/no/such/file.py': No such file"),
         ],
     )

@@ -357,6 +357,33 @@ def test_forking_is_warned_of(pool, monkeypatch):
         _ipc._reduce_allocation_handle(pool.allocation_handle)  # once only
 
 
+def stay(until):
+    until.wait(100)
+
+
+def test_a_spawn_context_is_not_warned_of(pool, monkeypatch):
+    """Neither while the process starts, nor when a queue brings it more."""
+    from cuprum import _ipc
+
+    monkeypatch.setattr(multiprocessing, "get_start_method", lambda: "fork")
+    _ipc.reset_fork_warning()
+    context = multiprocessing.get_context("spawn")
+    end = context.Event()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert in_child(uuid_of, pool) == pool.uuid
+        process = context.Process(target=stay, args=(end,))
+        process.start()
+        multiprocessing.reduction.ForkingPickler.dumps(pool.allocation_handle)
+    end.set()
+    process.join(100)
+    assert process.exitcode == 0
+
+
+def uuid_of(answers, pool):
+    answer_of(answers, lambda: pool.uuid)
+
+
 def test_import_does_not_import_multiprocessing():
     code = "import sys, cuprum; print('multiprocessing' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
