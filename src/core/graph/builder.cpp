@@ -116,9 +116,7 @@ GraphBuilder GraphBuilder::end_building() const {
     throw WrongState(text("end_building: ", *this, " is from split(); join() it to the others"));
   if (builder.state != State::capturing)
     throw WrongState(text("end_building: ", *this, " is not building; begin_building() comes first"));
-  if (!builder.capture->bodies.empty())
-    throw WrongState(text("end_building: ", *this, " has a conditional body that is still building, on ",
-                          builder.capture->bodies.front()->stream, "; end_building() of that one comes first"));
+  core::check_bodies(builder);
   core::end_capture(builder);
   return *this;
 }

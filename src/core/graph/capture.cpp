@@ -5,6 +5,7 @@
 #include "core/stream/captures.hpp"
 #include "driver/capture_failures.hpp"
 #include "driver/release.hpp"
+#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -36,6 +37,7 @@ void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
   driver::captures_under_way.fetch_sub(1, std::memory_order_relaxed);
+  release_after_captures();
 }
 
 void remove_unwanted(GraphBuilderResource& builder) noexcept {
@@ -47,16 +49,6 @@ void remove_unwanted(GraphBuilderResource& builder) noexcept {
   }
 }
 
-// The driver destroys the graph of a capture that ends in an error.
-void forget_captured(GraphBuilderResource& builder) noexcept {
-  if (builder.kind == Kind::primary && builder.graph) {
-    builder.graph->invalidate();
-    builder.graph.reset();
-  }
-  leave_capture(builder, State::not_started);
-  destroy_deferred();
-}
-
 // The stream that the capture began on, which is there also when the builder's handle of it was closed.
 CUstream origin(const GraphBuilderResource& builder) { return builder.capture->streams.front()->handle; }
 
@@ -64,6 +56,49 @@ bool is_captured(CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const driver::Released asked = driver::try_release<&Api::cuStreamIsCapturing>(stream, &status);
   return !asked || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+std::vector<CUgraphNode> nodes_of(CUgraph graph) {
+  std::size_t count = 0;
+  const Doing doing{[] { return "reading the nodes of a conditional body"; }};
+  driver::call<&Api::cuGraphGetNodes>(doing, graph, static_cast<CUgraphNode*>(nullptr), &count);
+  std::vector<CUgraphNode> nodes(count);
+  if (count > 0) driver::call<&Api::cuGraphGetNodes>(doing, graph, nodes.data(), &count);
+  return nodes;
+}
+
+// A body is there also when its capture was given up, with what had become part of it by then.
+void empty_body(GraphResource& body) noexcept {
+  if (!body.handle) return;
+  try {
+    for (const CUgraphNode node : nodes_of(body.handle)) {
+      driver::release<&Api::cuGraphDestroyNode>(node);
+      const auto known = body.records.find(node);
+      if (known != body.records.end()) detach(body.handle, known->second->attachment);
+      body.forget(node);
+    }
+  } catch (const std::exception& error) {
+    support::log(text("emptying a conditional body whose capture was given up failed: ", error.what()));
+  }
+}
+
+void note_broken(GraphBuilderResource& body, bool is_broken) noexcept {
+  if (body.is_broken_body == is_broken) return;
+  body.is_broken_body = is_broken;
+  body.outer->broken_bodies += is_broken ? 1 : -1;
+}
+
+// The driver destroys the graph of a capture that ends in an error, unless it is a body.
+void forget_captured(GraphBuilderResource& builder) noexcept {
+  if (builder.kind == Kind::primary && builder.graph) {
+    builder.graph->invalidate();
+    builder.graph.reset();
+  }
+  const bool is_over = builder.kind == Kind::body && !is_captured(origin(builder));
+  leave_capture(builder, State::not_started);
+  if (builder.kind == Kind::body) note_broken(builder, true);
+  if (is_over) empty_body(*builder.graph);
+  destroy_deferred();
 }
 
 // A capture whose result nobody wants.
@@ -142,12 +177,30 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   }
 }
 
+void check_bodies(GraphBuilderResource& builder) {
+  const detail::CaptureInProgress& capture = *builder.capture;
+  if (!capture.bodies.empty())
+    throw WrongState(text("end_building: graph builder on ", builder.stream,
+                          " has a conditional body that is still building, on ", capture.bodies.front()->stream,
+                          "; end_building() of that one comes first"));
+  if (capture.has_lost_body) {
+    abandon_capture(builder);
+    throw WrongState(text("end_building: a conditional body of graph builder on ", builder.stream,
+                          " was closed before it had ended building: the capture has ended now, and its graph is "
+                          "lost; end_building() of bodies comes first"));
+  }
+  if (capture.broken_bodies > 0)
+    throw WrongState(text("end_building: graph builder on ", builder.stream,
+                          " has a conditional body whose capture broke: begin that one anew, or close() this one"));
+}
+
 void end_capture(GraphBuilderResource& builder) {
   CUgraph graph = nullptr;
   const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(origin(builder), &graph);
   if (result == CUDA_SUCCESS) {
     remove_unwanted(builder);
     leave_capture(builder, State::ended);
+    if (builder.kind == Kind::body) note_broken(builder, false);
     if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
     return;
   }
@@ -188,6 +241,7 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 
 GraphBuilderResource::~GraphBuilderResource() {
   if (state == State::capturing && kind != Kind::forked) core::abandon_capture(*this);
+  if (is_broken_body) outer->has_lost_body = true;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -22,6 +22,9 @@ CapturePoint capture_point(const Stream& stream);
 
 void begin_capture(detail::GraphBuilderResource& builder, graph::CaptureMode mode);
 
+/// Throws WrongState when a conditional body is not as it was meant to be: before the capture ends.
+void check_bodies(detail::GraphBuilderResource& builder);
+
 /// Ends it; throws when it was broken, with the call that did it. The stream is usable then, and the builder can begin
 /// anew.
 void end_capture(detail::GraphBuilderResource& builder);

@@ -101,7 +101,8 @@ struct GraphExecResource : support::Counted<GraphExecResource> {
 
   /// Where it was launched last: launches of one graph run one after the other, so that when this one is done all are.
   Kept<StreamResource> last_stream = {};
-  bool launched_by_others = false;  ///< or may be: then nothing is known of what runs
+  bool launched_by_others = false;            ///< or may be: then nothing is known of what runs
+  std::vector<DevicePointer> allocates = {};  ///< buffers that its nodes allocate
 };
 
 /// What all copies of a Graph share. Whoever launches the graph keeps it until it is queued, also when it is closed
@@ -123,6 +124,8 @@ struct CaptureInProgress {
   std::vector<GraphBuilderResource*> bodies = {};  ///< that are being captured, too: to be ended first
   std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
   std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
+  int broken_bodies = 0;                           ///< whose capture was given up: to be begun anew
+  bool has_lost_body = false;                      ///< one of those whose builder is gone
 };
 
 /// A graph in the making by capture.
@@ -148,6 +151,7 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   std::shared_ptr<CaptureInProgress> outer = {};    ///< for a body, that of the graph which it is in
   std::shared_ptr<GraphResource> graph;             ///< that is captured into; the driver's own until the capture ends
   unsigned long long failures_before_begin = 0;     ///< see driver/capture_failures.hpp
+  bool is_broken_body = false;                      ///< counted in `outer`
 };
 
 /// What all copies of a GraphBuilder share. An operation keeps the resource to its end, also when another thread closes

@@ -5,8 +5,10 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/default_memory.hpp"
+#include "core/memory/graph_memory.hpp"
 #include "core/memory/keeper.hpp"
 #include "core/memory/pointer_facts.hpp"
+#include "core/memory/taken_back.hpp"
 #include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
 #include "support/log.hpp"
@@ -59,15 +61,37 @@ Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&...
   return destination;
 }
 
+/// Memory of a graph is freed by another node of it, or by one of another graph.
+bool can_be_taken_back_in_capture(const BufferResource& buffer) {
+  if (dynamic_cast<const core::GraphMemory*>(buffer.memory.get())) return true;
+  return buffer.allocated_in_capture && !dynamic_cast<const core::WaitsBeforeTakingBack*>(buffer.memory.get());
+}
+
 }  // namespace
 
 BufferResource::~BufferResource() {
   if (!memory || !pointer || whole) return;
   try {
     if (freed_on_->handle == CU_STREAM_PER_THREAD) [[unlikely]]
-      memory->take_back(pointer, size, core::reachable(freed_on_));
+      give_back(core::reachable(freed_on_));
     else
-      memory->take_back(pointer, size, freed_on_);
+      give_back(freed_on_);
+  } catch (const std::exception& error) {
+    support::log(text("freeing a buffer failed: ", error.what()));
+  }
+}
+
+void BufferResource::give_back(const Kept<StreamResource>& stream) const {
+  if (!core::is_something_captured() || can_be_taken_back_in_capture(*this)) [[likely]]
+    return take_back(*memory, pointer, size, stream);
+  core::after_capture(
+      stream, [memory = memory, pointer = pointer, size = size, stream] { take_back(*memory, pointer, size, stream); });
+}
+
+void BufferResource::take_back(MemoryResource::Interface& memory, DevicePointer pointer, std::size_t size,
+                               const Kept<StreamResource>& stream) noexcept {
+  try {
+    memory.take_back(pointer, size, stream);
   } catch (const std::exception& error) {
     support::log(text("freeing a buffer failed: ", error.what()));
   } catch (...) {

@@ -11,6 +11,7 @@
 
 #include "core/base/closable.hpp"
 #include "core/memory/pointer_facts.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/resources.hpp"
 #include "support/counted.hpp"
@@ -50,6 +51,7 @@ struct BufferResource : support::Counted<BufferResource> {
   std::shared_ptr<void> owner;                        ///< of a wrapped buffer
   const Kept<BufferResource> whole;                   ///< of a part, which gives nothing back: what does
   bool mapped = false;                                ///< imported from another process
+  bool allocated_in_capture = false;                  ///< of the stream that it was allocated on
 
   /// Makes the memory be taken back in this stream's order, which is settled.
   void free_on(Kept<StreamResource> stream) const;
@@ -67,6 +69,9 @@ struct BufferResource : support::Counted<BufferResource> {
   bool is_managed() const;
 
  private:
+  void give_back(const Kept<StreamResource>& stream) const;
+  static void take_back(MemoryResource::Interface& memory, DevicePointer pointer, std::size_t size,
+                        const Kept<StreamResource>& stream) noexcept;
   const core::PointerFacts& driver_facts() const;
 
   mutable std::mutex mutex_;                         ///< guards what follows, until the memory is taken back
@@ -89,6 +94,8 @@ Handle allocate_buffer(const std::shared_ptr<MemoryResource::Interface>& memory,
   // First: there must be a place for what is allocated.
   auto* shared = new Closable<BufferResource>(std::in_place, 0, size, memory, core::settled(Access::keep(stream)));
   Handle buffer = Access::take<Handle>(shared);
+  if (core::is_something_captured()) [[unlikely]]
+    shared->resource.allocated_in_capture = core::captured_graph(*Access::keep(stream)) != nullptr;
   if (size != 0) move_buffer(*shared, memory->allocate(size, stream));
   return buffer;
 }

@@ -5,12 +5,13 @@
 #include <optional>
 
 #include "core/base/context.hpp"
+#include "core/memory/taken_back.hpp"
 
 namespace cuprum::core {
 
 /// Device memory where there are no pools, and page-locked host memory without. The driver doesn't order freeing such
 /// memory after work on streams, so that waits.
-class SynchronousMemory final : public MemoryResource::Interface {
+class SynchronousMemory final : public MemoryResource::Interface, public WaitsBeforeTakingBack {
  public:
   /// On a device, or page-locked on the host; whether because a pool that was asked for can't be had.
   explicit SynchronousMemory(std::optional<int> device, bool is_in_place_of_pool = false)

@@ -11,6 +11,7 @@
 
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/default_memory.hpp"
+#include "core/memory/taken_back.hpp"
 #include "core/memory/virtual_memory.hpp"
 #include "core/stream/default_streams.hpp"
 #include "driver/release.hpp"
@@ -152,7 +153,7 @@ struct BufferMemory {
   core::PointerFacts facts;
 };
 
-class VirtualMemory final : public MemoryResource::Interface {
+class VirtualMemory final : public MemoryResource::Interface, public core::WaitsBeforeTakingBack {
  public:
   VirtualMemory(const Device& device, const VirtualMemoryResourceOptions& options)
       : device_(device), context_(core::primary_context(device.device_id())), plan_(plan_for(options)) {}

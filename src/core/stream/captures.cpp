@@ -1,10 +1,12 @@
 #include "core/stream/captures.hpp"
 
+#include <list>
 #include <mutex>
 #include <vector>
 
 #include "core/base/context.hpp"
 #include "driver/capture_failures.hpp"
+#include "driver/release.hpp"
 
 namespace cuprum::core {
 
@@ -45,6 +47,55 @@ bool is_left_to_driver(CUstream stream) noexcept {
     return false;
   const std::scoped_lock lock(left_mutex);
   return std::erase(left_streams, stream) != 0;
+}
+
+namespace {
+
+struct Release {
+  detail::Kept<detail::StreamResource> stream;
+  std::function<void()> call;
+};
+
+std::mutex waiting_mutex;
+// Never destroyed: buffers go until the end of the process.
+std::list<Release>& waiting_releases() {
+  static auto* const releases = new std::list<Release>;
+  return *releases;
+}
+
+// Broken captures count, too, and those of others that the legacy stream would wait for: work is refused as well.
+bool takes_part_in_capture(const detail::StreamResource& stream) noexcept {
+  ContextGuard guard(stream.context(), std::nothrow);
+  if (!guard.entered()) return false;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const driver::Released asked = driver::try_release<&driver::Api::cuStreamIsCapturing>(stream.handle, &status);
+  return asked ? status != CU_STREAM_CAPTURE_STATUS_NONE : driver::is_capture_error(asked.code);
+}
+
+}  // namespace
+
+void after_capture(const detail::Kept<detail::StreamResource>& stream, std::function<void()> release) {
+  if (!takes_part_in_capture(*stream)) return release();
+  {
+    std::list<Release> one;
+    one.push_back({stream, std::move(release)});
+    const std::scoped_lock lock(waiting_mutex);
+    waiting_releases().splice(waiting_releases().end(), one);
+  }
+  if (!takes_part_in_capture(*stream)) release_after_captures();  // another thread has ended it just now
+}
+
+void release_after_captures() noexcept {
+  std::list<Release> ready;
+  {
+    const std::scoped_lock lock(waiting_mutex);
+    std::list<Release>& waiting = waiting_releases();
+    for (auto next = waiting.begin(); next != waiting.end();) {
+      const auto item = next++;
+      if (!takes_part_in_capture(*item->stream)) ready.splice(ready.end(), waiting, item);
+    }
+  }
+  for (const Release& release : ready) release.call();
 }
 
 }  // namespace cuprum::core

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cuprum/driver.hpp>
+#include <functional>
 
 #include "core/stream/attachment.hpp"
 #include "core/stream/queue.hpp"
+#include "core/stream/resources.hpp"
 #include "driver/releasing.hpp"
 
 namespace cuprum::core {
@@ -21,6 +23,11 @@ CUgraph captured_graph(const Queue& stream);
 void leave_to_driver(CUstream stream) noexcept;
 /// Whether that was noted, for whoever is about to destroy the stream. Forgets it.
 bool is_left_to_driver(CUstream stream) noexcept;
+
+/// Calls `release`, which may not throw, when the stream is not being captured: at once, or where the capture ends.
+void after_capture(const detail::Kept<detail::StreamResource>& stream, std::function<void()> release);
+/// Calls what waited for captures that have ended.
+void release_after_captures() noexcept;
 
 /// Makes the graph that a stream is captured into keep what `owners()` returns. Comes before the work is queued.
 template <typename OwnersOf>

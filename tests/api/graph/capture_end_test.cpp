@@ -72,6 +72,58 @@ TEST_F(CaptureEndTest, WhatIsReleasedMeanwhileDoesNotBreakIt) {
   EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);  // as it is in every thread at first
 }
 
+/// The driver frees nothing on such a stream that no graph allocated, and waiting for the stream breaks the capture.
+TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
+  const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
+  const VirtualMemoryResource virtual_memory(device);
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
+    LogLines log;
+    const Stream other = device.create_stream();
+    std::optional<Buffer> dropped = pool.allocate(64, stream);
+    std::optional<Buffer> pinned = LegacyPinnedMemoryResource().allocate(64, stream);
+    std::optional<Buffer> mapped = virtual_memory.allocate(64, stream);
+    Buffer closed = pool.allocate(64, other);
+    std::optional<Buffer> told = pool.allocate(64, other);
+    device.sync();
+
+    const GraphBuilder builder = stream.create_graph_builder().begin_building(mode);
+    launch(builder, one, kernel("add"), data, 1);
+    dropped.reset();
+    pinned.reset();
+    mapped.reset();
+    closed.close(builder.stream());
+    told->set_deallocation_stream(builder.stream());
+    told.reset();
+    if (mode == CaptureMode::relaxed) LegacyPinnedMemoryResource().allocate(64, stream).close();  // made meanwhile, too
+    EXPECT_NE(pool.attributes().used_mem_current(), 0u);
+    run(builder.end_building().complete());
+    EXPECT_EQ(log.text, "");
+    EXPECT_EQ(pool.attributes().used_mem_current(), 0u);
+  }
+  EXPECT_EQ(cells[0], 3);
+}
+
+TEST_F(CaptureEndTest, BuffersOfItsStreamsAreFreedWhenItIsGivenUp) {
+  const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
+  LogLines log;
+  for (const bool is_broken : {false, true}) {
+    Buffer first = pool.allocate(64, stream), second = pool.allocate(64, stream);
+    stream.sync();
+    GraphBuilder builder = stream.create_graph_builder().begin_building();
+    std::vector<GraphBuilder> parts = builder.split(2);
+    first.close();
+    second.close(parts[1].stream());
+    if (is_broken) {
+      EXPECT_THROW(stream.sync(), DriverError);
+    }
+    parts.clear();
+    builder.close();
+    device.sync();
+    EXPECT_EQ(pool.attributes().used_mem_current(), 0u) << is_broken;
+  }
+  EXPECT_EQ(log.text, "");
+}
+
 TEST_F(CaptureEndTest, ANodeThatCouldNotBeCapturedIsNotInTheGraph) {
   FailingApi failing;
   const GraphBuilder builder = stream.create_graph_builder().begin_building();
@@ -176,6 +228,40 @@ TEST_F(CaptureEndTest, BodiesEndBeforeTheBuilderThatTheyAreOf) {
   body.end_building();
   run(builder.end_building().complete());
   EXPECT_EQ(cells[0], 2);
+}
+
+TEST_F(CaptureEndTest, ABodyThatBrokeIsEmptyWhenItIsBegunAnew) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  const GraphBuilder body = builder.if_then(builder.create_condition(1)).begin_building();
+  launch(body, one, kernel("add"), data, 1);
+  EXPECT_THROW(body.stream().sync(), DriverError);
+  EXPECT_THROW(body.end_building(), DriverError);
+  EXPECT_THAT(error_of<WrongState>([&] { builder.end_building(); }), HasSubstr("body whose capture broke"));
+  body.begin_building();
+  launch(body, one, kernel("add"), data, 100);
+  body.end_building();
+  EXPECT_EQ(body.graph_definition().nodes().size(), 1u);
+  run(builder.end_building().complete());
+  EXPECT_EQ(cells[0], 100);
+}
+
+TEST_F(CaptureEndTest, ABodyThatIsLostWhileItIsBuiltIsToldOf) {
+  for (const bool is_broken : {false, true}) {
+    const GraphBuilder builder = stream.create_graph_builder().begin_building();
+    GraphBuilder body = builder.if_then(builder.create_condition(1)).begin_building();
+    launch(body, one, kernel("add"), data, 1);
+    if (is_broken) {
+      EXPECT_THROW(body.stream().sync(), DriverError);
+      EXPECT_THROW(body.end_building(), DriverError);
+    }
+    body.close();
+    EXPECT_THAT(error_of<WrongState>([&] { builder.end_building(); }), HasSubstr("closed before it had ended"));
+    EXPECT_EQ(status(stream.handle()), CU_STREAM_CAPTURE_STATUS_NONE);
+    builder.begin_building();
+    launch(builder, one, kernel("add"), data, 10);
+    run(builder.end_building().complete());
+  }
+  EXPECT_EQ(cells[0], 20);
 }
 
 TEST_F(CaptureEndTest, ABodyOfABrokenCaptureIsRefused) {

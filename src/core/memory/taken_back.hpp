@@ -1,0 +1,15 @@
+#pragma once
+
+namespace cuprum::core {
+
+/// Base of memory resources that wait for a stream before they take memory back, which can't be done on a stream that
+/// is being captured. Others make it part of the graph when the memory is of a graph.
+class WaitsBeforeTakingBack {
+ protected:
+  WaitsBeforeTakingBack() = default;
+  WaitsBeforeTakingBack(const WaitsBeforeTakingBack&) = default;
+  WaitsBeforeTakingBack& operator=(const WaitsBeforeTakingBack&) = default;
+  virtual ~WaitsBeforeTakingBack() = default;
+};
+
+}  // namespace cuprum::core
