@@ -1,6 +1,7 @@
 #include <cuprum/graph/definition.hpp>
 #include <cuprum/graph/nodes.hpp>
 
+#include "core/code/captured_kernels.hpp"
 #include "core/code/kernel_resource.hpp"
 #include "core/graph/add_nodes.hpp"
 #include "core/graph/node_params.hpp"
@@ -83,6 +84,8 @@ Kernel KernelNode::kernel() const {
   const CUDA_KERNEL_NODE_PARAMS params = kernel_params(*this);
   const Kernel& known = GraphAccess::node(*this).known.kernel;
   if (known.handle() && (!params.kern || known.handle() == params.kern)) return known;
+  if (auto captured = core::captured_kernel(params.func))
+    return cuprum::detail::Access::make_kernel(std::move(captured));
   if (params.kern) return Kernel::from_handle(params.kern);
   throw NotSupported(text("the kernel of ", *this,
                           ": it was added by other code as a CUfunction, of which the driver doesn't tell the kernel"));

@@ -1,5 +1,6 @@
 #include <cuprum/launch.hpp>
 
+#include "core/code/captured_kernels.hpp"
 #include "core/code/kernel_resource.hpp"
 #include "core/launch/launch_checks.hpp"
 #include "core/launch/native_launch.hpp"
@@ -39,6 +40,8 @@ void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& ker
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     ResolvedKernel& resolved = resource.in(context);
     core::admit(config, resolved, resource.name);
+    if (core::is_something_captured()) [[unlikely]]
+      core::note_captured_kernel(resolved.function, Access::keep(kernel));
     return core::try_start(NativeLaunch(config), queue.handle, resolved.function, addresses);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]

@@ -1,6 +1,8 @@
 // Graphs captured from streams.
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
 
 #include "api/gate.hpp"
@@ -222,6 +224,39 @@ TEST_F(GraphBuilderTest, TheGraphIsADefinitionThatCanBeChanged) {
   affine(*node, 7, 0);
   run(builder.complete());
   EXPECT_EQ(cells[0], 7);
+}
+
+TEST_F(GraphBuilderTest, CapturedKernelsAreReadBack) {
+  const GraphBuilder inner = device.create_graph_builder().begin_building();
+  launch(inner, one, kernel("add"), data, 1);
+  inner.end_building();
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  launch(stream, one, kernel("affine"), cell(0), 1, 1);
+  const std::vector<GraphBuilder> parts = builder.split(2);
+  launch(parts[1], one, kernel("affine"), cell(1), 1, 1);
+  GraphBuilder::join(parts).embed(inner);
+  const GraphBuilder body = builder.if_then(builder.create_condition(1)).begin_building();
+  launch(body, one, kernel("sum"), cell(0), cell(1), cell(1));
+  body.end_building();
+  builder.end_building();
+
+  std::multiset<std::string> names;
+  const std::function<void(const GraphDefinition&)> read = [&](const GraphDefinition& graph) {
+    for (const GraphNode& node : graph.nodes()) {
+      if (const auto found = node.as<KernelNode>()) names.emplace(found->kernel().name());
+      if (const auto child = node.as<ChildGraphNode>()) read(child->child_graph());
+      if (const auto conditional = node.as<IfNode>()) read(conditional->then());
+    }
+  };
+  read(builder.graph_definition());
+  EXPECT_EQ(names, (std::multiset<std::string>{"add", "affine", "affine", "sum"}));
+
+  const GraphDefinition copy = inner.graph_definition().clone();
+  const auto node = copy.nodes()[0].as<KernelNode>();
+  EXPECT_EQ(node->kernel(), kernel("add"));
+  node->update_arguments(data, 5);
+  run(copy);
+  EXPECT_EQ(cells[0], 5);
 }
 
 TEST_F(GraphBuilderTest, TheDefinitionOutlivesTheBuilder) {
