@@ -42,7 +42,6 @@ void Named::check_known_facts() const {
   if (!kept) refuse(*this, "stands for no CUDA event: it was closed, by close() on it or on a copy, or never assigned");
   if (kept->ownership == Ownership::foreign) return;
   if (!kept->options.timing_enabled) refuse(*this, "was made without timing: pass {.timing_enabled = true}");
-  if (!kept->recorded) refuse(*this, "was never recorded: call Stream::record with it first");
 }
 
 void check_contexts(const Named& start, const Named& end) {
@@ -60,7 +59,10 @@ void find_the_unfit(const Named& named) {
   const CUevent handle = named.kept->handle;
   switch (driver::try_call<&Api::cuEventElapsedTime>(&milliseconds, handle, handle)) {
     case CUDA_ERROR_NOT_READY: refuse(named, "is not done yet: call sync() on it first");
-    case CUDA_ERROR_INVALID_HANDLE: refuse(named, "was never recorded, or made without timing");
+    case CUDA_ERROR_INVALID_HANDLE:
+      refuse(named, named.kept->ownership == Ownership::foreign
+                        ? "was never recorded, or made without timing"
+                        : "was never recorded: call Stream::record with it first, or launch a graph that records it");
     default: return;
   }
 }

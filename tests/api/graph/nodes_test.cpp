@@ -391,5 +391,17 @@ TEST_F(GraphNodesTest, WhatACallbackThrowsGoesToTheLog) {
   EXPECT_THAT(lines, ElementsAre(HasSubstr("no luck")));
 }
 
+TEST_F(GraphNodesTest, TheTimeBetweenRecordedEventsIsMeasured) {
+  const Event start = device.create_event({.timing_enabled = true}),
+              end = device.create_event({.timing_enabled = true});
+  GraphDefinition graph;
+  graph.record(start).launch(one, kernel("add"), data, 1).record(end);
+  const Graph executable = graph.instantiate();
+  EXPECT_THAT(error_of<WrongState>([&] { (void)(end - start); }), HasSubstr("the start event"));
+  EXPECT_THAT(error_of<WrongState>([&] { (void)(end - start); }), HasSubstr("never recorded"));
+  run(executable);
+  EXPECT_GE(end - start, 0.0f);
+}
+
 }  // namespace
 }  // namespace cuprum::tests
