@@ -4,6 +4,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/graph/resources.hpp"
+#include "core/memory/graph_memory.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/queue_call.hpp"
 #include "driver/release.hpp"
@@ -109,6 +110,7 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
   CUDA_GRAPH_INSTANTIATE_PARAMS params = instantiate_params(options);
   auto slot = std::make_shared<GraphExecSlot>();
   auto updated = std::make_shared<UpdatedOperands>();
+  std::vector<DevicePointer> allocates = buffers_allocated_by(definition.handle);
   detail::Kept<detail::StreamResource> upload;
   if (options.upload_stream) upload = Access::keep(*options.upload_stream);
   ContextGuard guard(upload ? upload->context() : ContextChoice::current());
@@ -127,6 +129,7 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
   executable.has_owner();
   slot->shared = detail::Shared<GraphExecResource>(made);
   made->resource.launched_by_others = options.device_launch;
+  made->resource.allocates = std::move(allocates);
   return GraphAccess::executable(std::move(slot));
 }
 
@@ -160,6 +163,8 @@ void Graph::launch(const Stream& stream) const {
   Kept<StreamResource> queue = Access::keep(stream);
   core::queue_work<&Api::cuGraphLaunch>(*queue, Doing{[&] { return text("launching ", *this, " on ", stream); }},
                                         graph->handle, queue->handle);
+  if (!graph->allocates.empty()) [[unlikely]]
+    core::note_launch(graph->allocates, core::settled(queue));
   graph->last_stream = std::move(queue);
 }
 

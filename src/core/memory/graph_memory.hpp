@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cuprum/driver.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <memory>
 #include <optional>
+#include <vector>
+
+#include "core/stream/resources.hpp"
 
 namespace cuprum::core {
 
@@ -20,6 +24,11 @@ class GraphMemory final : public MemoryResource::Interface {
  private:
   int device_;
 };
+
+/// The buffers' addresses that nodes of the graph allocate: those that nobody has given back yet.
+std::vector<DevicePointer> buffers_allocated_by(CUgraph graph);
+/// Notes that an executable graph which allocates them was launched, behind which they are to be freed.
+void note_launch(const std::vector<DevicePointer>& buffers, const detail::Kept<detail::StreamResource>& stream);
 
 /// The one of a device; never destroyed.
 const std::shared_ptr<GraphMemory>& graph_memory(int device);

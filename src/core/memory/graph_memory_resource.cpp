@@ -6,11 +6,16 @@
 #include <map>
 #include <mutex>
 #include <ostream>
+#include <unordered_map>
+#include <utility>
 
 #include "core/base/context.hpp"
 #include "core/memory/graph_memory.hpp"
 #include "core/memory/keeper.hpp"
+#include "core/stream/captures.hpp"
+#include "core/stream/default_streams.hpp"
 #include "core/stream/resources.hpp"
+#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -31,7 +36,85 @@ void check_captured(const Stream& stream, std::size_t size) {
                              ": the stream is not being captured; use a DeviceMemoryResource"));
 }
 
+/// The buffers that are there, with the streams on which the graphs that allocate them were launched last.
+class KnownBuffers {
+ public:
+  void add(DevicePointer pointer) {
+    const std::scoped_lock lock(mutex_);
+    launched_on_[pointer] = {};
+  }
+  detail::Kept<detail::StreamResource> remove(DevicePointer pointer) {
+    const std::scoped_lock lock(mutex_);
+    auto node = launched_on_.extract(pointer);
+    return node ? std::move(node.mapped()) : detail::Kept<detail::StreamResource>();
+  }
+  bool contains(DevicePointer pointer) {
+    const std::scoped_lock lock(mutex_);
+    return launched_on_.contains(pointer);
+  }
+  bool is_empty() {
+    const std::scoped_lock lock(mutex_);
+    return launched_on_.empty();
+  }
+  void note(DevicePointer pointer, const detail::Kept<detail::StreamResource>& stream) {
+    detail::Kept<detail::StreamResource> before;  // destroyed after the lock
+    const std::scoped_lock lock(mutex_);
+    const auto found = launched_on_.find(pointer);
+    if (found != launched_on_.end()) before = std::exchange(found->second, stream);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<DevicePointer, detail::Kept<detail::StreamResource>> launched_on_;
+};
+
+KnownBuffers& known_buffers() {
+  static auto* const known = new KnownBuffers;  // buffers go until the end of the process
+  return *known;
+}
+
+// Whether there is something to free depends on whether the graph was launched, which is the program's business: so a
+// free that finds nothing is no failure.
+void free_now(DevicePointer pointer, std::size_t size, const Stream& stream) {
+  const auto queue = detail::Access::keep(stream);
+  const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, queue->handle);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    return;
+  driver::detail::raise(
+      result, driver::detail::index_of_cuMemFreeAsync,
+      text("freeing ", size, " bytes of a graph at ", reinterpret_cast<void*>(pointer), " on ", stream));
+}
+
+void free_behind(const Stream& other, DevicePointer pointer, std::size_t size, const Stream& stream) {
+  stream.wait(other);
+  free_now(pointer, size, stream);
+}
+
 }  // namespace
+
+std::vector<DevicePointer> buffers_allocated_by(CUgraph graph) {
+  if (known_buffers().is_empty()) return {};
+  const Doing doing{[] { return "finding out what memory a graph allocates"; }};
+  std::size_t count = 0;
+  driver::call<&Api::cuGraphGetNodes>(doing, graph, static_cast<CUgraphNode*>(nullptr), &count);
+  std::vector<CUgraphNode> nodes(count);
+  if (count > 0) driver::call<&Api::cuGraphGetNodes>(doing, graph, nodes.data(), &count);
+  std::vector<DevicePointer> found;
+  for (const CUgraphNode node : nodes) {
+    CUgraphNodeType type{};
+    driver::call<&Api::cuGraphNodeGetType>(doing, node, &type);
+    if (type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
+    CUDA_MEM_ALLOC_NODE_PARAMS params{};
+    driver::call<&Api::cuGraphMemAllocNodeGetParams>(doing, node, &params);
+    if (known_buffers().contains(params.dptr)) found.push_back(params.dptr);
+  }
+  return found;
+}
+
+void note_launch(const std::vector<DevicePointer>& buffers, const detail::Kept<detail::StreamResource>& stream) {
+  for (const DevicePointer buffer : buffers) known_buffers().note(buffer, stream);
+}
 
 DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
   const auto queue = detail::Access::keep(stream);
@@ -43,20 +126,26 @@ DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
   CUdeviceptr pointer = 0;
   driver::call<&Api::cuMemAllocAsync>(Doing{[&] { return text("allocating ", size, " bytes in a graph on ", stream); }},
                                       &pointer, size, queue->handle);
+  known_buffers().add(pointer);
   return pointer;
 }
 
-// Whether there is something to free depends on whether the graph was launched, which is the program's business: so a
-// free that finds nothing is no failure.
+// Launches that may use the memory can be on other streams than the one that it is freed on, and are not over yet. What
+// is captured is in the order that the graphs will be launched in, which is the program's business.
 void GraphMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
+  const detail::Kept<detail::StreamResource> launched_on = known_buffers().remove(pointer);
   const auto queue = detail::Access::keep(stream);
-  const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, queue->handle);
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_DEINITIALIZED ||
-      result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-    return;
-  driver::detail::raise(
-      result, driver::detail::index_of_cuMemFreeAsync,
-      text("freeing ", size, " bytes of a graph at ", reinterpret_cast<void*>(pointer), " on ", stream));
+  if (!launched_on || launched_on->handle == queue->handle || captured_graph(*queue))
+    return free_now(pointer, size, stream);
+  if (!is_something_captured()) [[likely]]
+    return free_behind(handle_of(reachable(launched_on)), pointer, size, stream);
+  after_capture(launched_on, [launched_on, pointer, size, stream = handle_of(queue)] {
+    try {
+      free_behind(handle_of(reachable(launched_on)), pointer, size, stream);
+    } catch (const std::exception& error) {
+      support::log(text("freeing a buffer failed: ", error.what()));
+    }
+  });
 }
 
 std::shared_ptr<const void> memory_keeper(const detail::Kept<detail::BufferResource>& memory) {

@@ -1,4 +1,5 @@
 // Memory that graphs allocate.
+#include <semaphore>
 #include <sstream>
 
 #include "api/graph/fixture.hpp"
@@ -88,6 +89,36 @@ TEST_F(GraphMemoryResourceTest, MemoryOutlivesTheLaunchAndIsFreedOnTheStream) {
   stream.sync();
   driver::api().cuMemFreeAsync(builder.graph_definition().nodes()[0].as<AllocNode>()->dptr(), stream.handle());
   stream.sync();
+}
+
+TEST_F(GraphMemoryResourceTest, ABufferThatGoesIsFreedBehindALaunchOnAnotherStream) {
+  std::binary_semaphore gate(0);
+  const Stream other = device.create_stream();
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  std::optional<Buffer> scratch = memory.allocate(1 << 22, builder);
+  scratch->fill<int>(9, builder);
+  builder.callback([&] { gate.acquire(); });
+  data.copy_from(scratch->slice(0, data.size()), builder);
+  const Graph graph = builder.end_building().complete();
+  graph.launch(other);
+  scratch.reset();
+  const auto sweep = [&] {  // what was freed is another's now
+    const GraphBuilder second = device.create_graph_builder().begin_building();
+    Buffer again = memory.allocate(1 << 22, second);
+    again.fill<int>(1, second);
+    again.close(second);
+    const Stream third = device.create_stream();
+    second.end_building().complete().launch(third);
+    third.sync();
+    memory.trim();
+  };
+  sweep();
+  gate.release();
+  other.sync();
+  EXPECT_THAT(cells, Each(9));
+  stream.sync();
+  sweep();
+  EXPECT_EQ(memory.attributes().used_mem_current(), 0u);
 }
 
 TEST_F(GraphMemoryResourceTest, MemoryCrossesGraphs) {
