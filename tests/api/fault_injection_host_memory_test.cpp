@@ -53,6 +53,7 @@ TEST_F(HostMemoryFaults, Code) {
 }
 
 TEST_F(HostMemoryFaults, Memory) {
+  if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   if (driver::info().kind != driver::Choice::softgpu)
     GTEST_SKIP()
         << "NVIDIA's driver 580 hung here once, in an allocation from a new pool, after an old one was destroyed "

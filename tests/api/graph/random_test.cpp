@@ -335,6 +335,7 @@ class RandomGraphTest : public ApiTest {
 };
 
 TEST_F(RandomGraphTest, GraphsLeaveTheMemoryThatTheirNodesDo) {
+  if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   unsigned first = 1, count = 30;
   if (const char* seeds = std::getenv("API_GRAPH_SEEDS")) {
     ASSERT_EQ(std::sscanf(seeds, "%u:%u", &first, &count), 2) << "API_GRAPH_SEEDS is first:count";
@@ -346,6 +347,7 @@ TEST_F(RandomGraphTest, DISABLED_SomeSeeds) { check_seeds(1, 10); }
 
 // A setting of softgpu, which other drivers don't look at.
 TEST(RandomGraphsInOtherProcesses, DoSoWithAnyNumberOfWorkers) {
+  if (!Device(0).properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   for (const char* workers : {"SOFTGPU_WORKERS=1", "SOFTGPU_WORKERS=2", "SOFTGPU_WORKERS=8"})
     EXPECT_EQ(own_process::run("RandomGraphTest.DISABLED_SomeSeeds", {workers}), 0) << workers;
 }
