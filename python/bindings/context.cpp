@@ -6,7 +6,11 @@ namespace cuprum::python {
 void bind_context(nb::module_& module) {
   nb::class_<Context> bound(module, "Context", nb::is_weak_referenceable(),
                             "What streams, events and loaded code of a device live in.\n\n"
-                            "Made by Device.create_context and Device.set_current.");
+                            "Made by Device.create_context and Device.set_current.\n\n"
+                            ">>> from cuprum import Device\n"
+                            ">>> device = Device(); device.set_current()\n"
+                            ">>> device.create_stream().context == device.context\n"
+                            "True\n");
   forbid_construction(bound, "Context objects cannot be instantiated directly. Use Device.create_context().");
   bound
       .def_prop_ro(

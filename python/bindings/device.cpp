@@ -238,6 +238,8 @@ void bind_device(nb::module_& module) {
            [](const PythonDevice& self) {
              return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
            })
+      .def("_repr_html_",
+           [](nb::handle self) { return nb::module_::import_("cuprum._notebooks").attr("device_table")(self); })
       .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
       .def("__eq__", &equal<PythonDevice>, nb::arg().none())
       .def("__reduce__", [](const PythonDevice& self) {

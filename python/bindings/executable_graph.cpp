@@ -71,11 +71,19 @@ void bind_switch(nb::class_<Class, ExecutableGraphNode>& bound) {
 }
 
 void bind_executable_nodes(nb::module_& module) {
-  nb::class_<ExecutableGraphNode> base(module, "ExecutableGraphNode", "A node of a graph that is ready to run.");
+  nb::class_<ExecutableGraphNode> base(
+      module, "ExecutableGraphNode",
+      "A node of a graph that is ready to run: graph[node]. What is changed holds from the next launch on.\n\n"
+      ">>> from cuprum.graph import GraphDefinition\n"
+      ">>> definition = GraphDefinition()\n"
+      ">>> node = definition.callback(print)\n"
+      ">>> graph = definition.instantiate()\n"
+      ">>> graph[node].node == node\n"
+      "True\n");
   forbid_construction(base, "directly constructing an executable graph node is not supported: use graph[node]");
   base.def_prop_ro(
       "node", [](const ExecutableGraphNode& self) { return node_object(self.node()); }, "The node of the definition.");
-  nb::class_<ExecutableKernelNode, ExecutableGraphNode> kernel(module, "ExecutableKernelNode");
+  nb::class_<ExecutableKernelNode, ExecutableGraphNode> kernel(module, "ExecutableKernelNode", "Launches a kernel.");
   kernel.def(
       "update",
       [](const ExecutableKernelNode& self, nb::handle config, nb::handle wanted, nb::handle arguments) {
@@ -87,7 +95,7 @@ void bind_executable_nodes(nb::module_& module) {
       nb::kw_only(), "config"_a.none(), "kernel"_a.none(), "args"_a.none(),
       "Another shape, kernel and arguments, for later launches.");
   bind_switch(kernel);
-  nb::class_<ExecutableMemsetNode, ExecutableGraphNode> memset(module, "ExecutableMemsetNode");
+  nb::class_<ExecutableMemsetNode, ExecutableGraphNode> memset(module, "ExecutableMemsetNode", "Sets memory.");
   memset.def(
       "update",
       [](const ExecutableMemsetNode& self, nb::handle dst, nb::handle value, std::size_t width, std::size_t height,
@@ -98,7 +106,7 @@ void bind_executable_nodes(nb::module_& module) {
       nb::kw_only(), "dst"_a.none(), "value"_a.none(), "width"_a, "height"_a = 1, "pitch"_a = 0,
       "Another fill, for later launches.");
   bind_switch(memset);
-  nb::class_<ExecutableMemcpyNode, ExecutableGraphNode> memcpy(module, "ExecutableMemcpyNode");
+  nb::class_<ExecutableMemcpyNode, ExecutableGraphNode> memcpy(module, "ExecutableMemcpyNode", "Copies memory.");
   memcpy.def(
       "update",
       [](const ExecutableMemcpyNode& self, nb::handle dst, nb::handle src, std::size_t size) {
@@ -107,19 +115,21 @@ void bind_executable_nodes(nb::module_& module) {
       },
       nb::kw_only(), "dst"_a.none(), "src"_a.none(), "size"_a, "Another copy, for later launches.");
   bind_switch(memcpy);
-  nb::class_<ExecutableChildGraphNode, ExecutableGraphNode>(module, "ExecutableChildGraphNode")
+  nb::class_<ExecutableChildGraphNode, ExecutableGraphNode>(module, "ExecutableChildGraphNode",
+                                                            "Runs a graph of its own.")
       .def(
           "update", [](const ExecutableChildGraphNode& self, const GraphDefinition& child) { self.update(child); },
           "child"_a, "Another graph of the same shape, for later launches.");
-  nb::class_<ExecutableEventRecordNode, ExecutableGraphNode>(module, "ExecutableEventRecordNode")
+  nb::class_<ExecutableEventRecordNode, ExecutableGraphNode>(module, "ExecutableEventRecordNode", "Records an event.")
       .def(
           "update", [](const ExecutableEventRecordNode& self, nb::handle event) { self.update(event_from(event)); },
           "event"_a.none(), "Another event, for later launches.");
-  nb::class_<ExecutableEventWaitNode, ExecutableGraphNode>(module, "ExecutableEventWaitNode")
+  nb::class_<ExecutableEventWaitNode, ExecutableGraphNode>(module, "ExecutableEventWaitNode", "Waits for an event.")
       .def(
           "update", [](const ExecutableEventWaitNode& self, nb::handle event) { self.update(event_from(event)); },
           "event"_a.none(), "Another event, for later launches.");
-  nb::class_<ExecutableHostCallbackNode, ExecutableGraphNode>(module, "ExecutableHostCallbackNode")
+  nb::class_<ExecutableHostCallbackNode, ExecutableGraphNode>(module, "ExecutableHostCallbackNode",
+                                                              "Calls a function of the host.")
       .def(
           "update",
           [](const ExecutableHostCallbackNode& self, nb::handle function, nb::handle user_data) {
@@ -135,7 +145,15 @@ void bind_executable_graph(nb::module_& module) {
   bind_executable_nodes(module);
   nb::class_<Graph> bound(
       module, "Graph", nb::is_weak_referenceable(),
-      "A graph that is ready to run. Made by GraphBuilder.complete and GraphDefinition.instantiate.");
+      "A graph that is ready to run. Made by GraphBuilder.complete and GraphDefinition.instantiate.\n\n"
+      ">>> from cuprum import Device\n"
+      ">>> from cuprum.graph import GraphDefinition\n"
+      ">>> device = Device(); device.set_current()\n"
+      ">>> stream, seen, definition = device.create_stream(), [], GraphDefinition()\n"
+      ">>> node = definition.callback(lambda: seen.append('ran'))\n"
+      ">>> graph = definition.instantiate()\n"
+      ">>> graph.launch(stream); stream.sync(); seen\n"
+      "['ran']\n");
   forbid_construction(bound,
                       "directly constructing a Graph instance is not supported: use GraphBuilder.complete() or "
                       "GraphDefinition.instantiate()");

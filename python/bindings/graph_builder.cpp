@@ -158,6 +158,8 @@ void bind_graph_builder(nb::module_& module) {
           "fn"_a.none(), nb::kw_only(), "user_data"_a = nb::none(),
           "Calls a Python function, or one of ctypes, which must not use CUDA, when the graph gets here.")
       .def("close", &GraphBuilder::close, WithoutGil(), "Ends a capture without a result. The stream stays.")
+      .def("_repr_svg_",
+           [](nb::handle self) { return nb::module_::import_("cuprum.graph").attr("_picture_of_builder")(self); })
       .def("__repr__", [](const GraphBuilder& self) {
         std::ostringstream text;
         text << self;

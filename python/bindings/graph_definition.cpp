@@ -59,7 +59,13 @@ graph::GraphAllocOptions alloc_options_from(nb::handle device, nb::handle memory
 void bind_graph_condition(nb::module_& module) {
   nb::class_<GraphCondition> bound(module, "GraphCondition", nb::is_weak_referenceable(),
                                    "A number of a graph by which conditional nodes decide. Kernels take it as an "
-                                   "argument and set it by cudaGraphSetConditional.");
+                                   "argument and set it by cudaGraphSetConditional.\n\n"
+                                   ">>> from cuprum.graph import GraphDefinition\n"
+                                   ">>> graph = GraphDefinition()\n"
+                                   ">>> again = graph.create_condition(default_value=0)\n"
+                                   ">>> loop = graph.while_loop(again)\n"
+                                   ">>> loop.condition == again\n"
+                                   "True\n");
   forbid_construction(bound, "GraphCondition objects cannot be instantiated directly: use create_condition().");
   bound.def_prop_ro("handle", &GraphCondition::handle, "The CUgraphConditionalHandle, as an int.")
       .def(Equality<GraphCondition>())

@@ -114,7 +114,13 @@ nb::object conditional_type_of(const ConditionalNode& self) {
 
 void bind_node(nb::module_& module) {
   nb::class_<GraphNode> bound(module, "GraphNode", nb::is_weak_referenceable(),
-                              "A node of a graph. New nodes that it makes run after it.");
+                              "A node of a graph. New nodes that it makes run after it.\n\n"
+                              ">>> from cuprum.graph import GraphDefinition\n"
+                              ">>> graph = GraphDefinition()\n"
+                              ">>> first = graph.empty()\n"
+                              ">>> second = first.callback(print)\n"
+                              ">>> second.pred == {first} and first.succ == {second}\n"
+                              "True\n");
   forbid_construction(bound, "GraphNode objects cannot be instantiated directly: use the functions of a graph.");
   bind_place<GraphNode>(bound);
   bound.def_prop_ro("type", &node_type, "What it does, as a CUgraphNodeType; None for a node that was destroyed.")
@@ -223,7 +229,12 @@ void bind_memory_nodes(nb::module_& module) {
 }
 
 void bind_other_nodes(nb::module_& module) {
-  nb::class_<EmptyNode, GraphNode>(module, "EmptyNode", "Does nothing; nodes wait for it, and it for others.")
+  nb::class_<EmptyNode, GraphNode>(module, "EmptyNode",
+                                   "Does nothing; nodes wait for it, and it for others.\n\n"
+                                   ">>> from cuprum.graph import GraphDefinition\n"
+                                   ">>> graph = GraphDefinition()\n"
+                                   ">>> graph.join(graph.empty(), graph.empty()).is_valid\n"
+                                   "True\n")
       .def("__repr__", [](const EmptyNode& self) { return node_text("EmptyNode", self); });
   nb::class_<ChildGraphNode, GraphNode>(module, "ChildGraphNode", "Runs a graph of its own.")
       .def_prop_ro("child_graph", &ChildGraphNode::child_graph, "A view of the graph in the node.")
@@ -250,7 +261,13 @@ void bind_other_nodes(nb::module_& module) {
       .def("__repr__", [](const EventWaitNode& self) {
         return node_text_with("EventWaitNode", self, [&] { return "event=" + address_text(self.event().handle()); });
       });
-  nb::class_<HostCallbackNode, GraphNode>(module, "HostCallbackNode", "Calls a function of the host.")
+  nb::class_<HostCallbackNode, GraphNode>(module, "HostCallbackNode",
+                                          "Calls a function of the host.\n\n"
+                                          ">>> from cuprum.graph import GraphDefinition\n"
+                                          ">>> graph = GraphDefinition()\n"
+                                          ">>> node = graph.callback(lambda: None)\n"
+                                          ">>> callable(node.callback)\n"
+                                          "True\n")
       .def_prop_ro(
           "callback", [](const HostCallbackNode& self) { return python_callable(self.callback()); },
           "The Python function; None for one of ctypes.")
@@ -284,7 +301,14 @@ void bind_conditional_nodes(nb::module_& module) {
           },
           "Views of the graphs that it chooses from.")
       .def("__repr__", [](const ConditionalNode& self) { return node_text("ConditionalNode", self); });
-  nb::class_<IfNode, ConditionalNode>(module, "IfNode", "Runs its graph when the condition is not 0.")
+  nb::class_<IfNode, ConditionalNode>(module, "IfNode",
+                                      "Runs its graph when the condition is not 0.\n\n"
+                                      ">>> from cuprum.graph import GraphDefinition\n"
+                                      ">>> graph = GraphDefinition()\n"
+                                      ">>> node = graph.if_then(graph.create_condition(default_value=1))\n"
+                                      ">>> inner = node.then.callback(print)\n"
+                                      ">>> node.then.nodes() == {inner}\n"
+                                      "True\n")
       .def_prop_ro("then", &IfNode::then, "The graph that runs then.")
       .def("__repr__", [](const IfNode& self) { return condition_text("IfNode", self); });
   nb::class_<IfElseNode, ConditionalNode>(module, "IfElseNode", "Runs one of two graphs.")

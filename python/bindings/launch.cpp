@@ -88,7 +88,12 @@ PyMethodDef definition = {
     "Queues a kernel on a stream, a GraphBuilder or an object with __cuda_stream__, and returns.\n\n"
     "An int takes the width that the kernel declares for the argument; other values have the width of their type: a "
     "Buffer and arrays of other libraries are passed as their address, scalars of NumPy, values of ctypes and "
-    "structures by their bytes, a float as 8 bytes.\n"};
+    "structures by their bytes, a float as 8 bytes.\n\n"
+    ">>> from cuprum import Device, LaunchConfig, ObjectCode, launch\n"
+    ">>> device = Device(); device.set_current()\n"
+    ">>> code = ObjectCode.from_ptx(b'.version 7.0 .target sm_70 .address_size 64 .visible .entry f() { ret; }')\n"
+    ">>> launch(device.default_stream, LaunchConfig(grid=4, block=32), code.get_kernel('f'))\n"
+    ">>> device.sync()\n"};
 
 }  // namespace
 

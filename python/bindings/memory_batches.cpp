@@ -109,7 +109,17 @@ void bind_memory_batches(nb::module_& module) {
   module.def("copy_batch", &copy_many, "stream"_a.none(), "srcs"_a.none(), "dsts"_a.none(), nb::kw_only(),
              "options"_a = nb::none(),
              "Copies srcs[i] to dsts[i] for all i, after the work queued on `stream` before, in no order among each "
-             "other. `options` is one CopyOptions for all, or one for each.");
+             "other. `options` is one CopyOptions for all, or one for each.\n\n"
+             ">>> from cuprum import Device, PinnedMemoryResource\n"
+             ">>> from cuprum.utils import copy_batch\n"
+             ">>> device = Device(); device.set_current()\n"
+             ">>> stream, pinned = device.create_stream(), PinnedMemoryResource()\n"
+             ">>> sources = [pinned.allocate(4, stream=stream) for _ in range(2)]\n"
+             ">>> targets = [pinned.allocate(4, stream=stream) for _ in range(2)]\n"
+             ">>> for number, source in enumerate(sources): source.fill(number, stream=stream)\n"
+             ">>> copy_batch(stream, sources, targets); stream.sync()\n"
+             ">>> bytes(targets[1])\n"
+             "b'\\x01\\x01\\x01\\x01'\n");
   module.def(
       "prefetch_batch",
       [](nb::handle stream, nb::handle buffers, nb::handle locations) {
@@ -120,7 +130,13 @@ void bind_memory_batches(nb::module_& module) {
         without_gil([&] { prefetch_batch(queue, memory, places); });
       },
       "stream"_a.none(), "buffers"_a.none(), "locations"_a.none(),
-      "Moves managed memory, all to one place or each to its own, in stream order.");
+      "Moves managed memory, all to one place or each to its own, in stream order.\n\n"
+      ">>> from cuprum import Device, ManagedMemoryResource\n"
+      ">>> from cuprum.utils import prefetch_batch\n"
+      ">>> device = Device(); device.set_current()\n"
+      ">>> stream, managed = device.create_stream(), ManagedMemoryResource()\n"
+      ">>> buffers = [managed.allocate(4096, stream=stream) for _ in range(2)]\n"
+      ">>> prefetch_batch(stream, buffers, device); stream.sync()\n");
   module.def(
       "discard_batch",
       [](nb::handle stream, nb::handle buffers) {
@@ -129,7 +145,14 @@ void bind_memory_batches(nb::module_& module) {
         for (const Buffer& buffer : memory) require_managed(buffer, "discard_batch");
         without_gil([&] { discard_batch(queue, memory); });
       },
-      "stream"_a.none(), "buffers"_a.none(), "Says of managed memory that its contents are not needed any more.");
+      "stream"_a.none(), "buffers"_a.none(),
+      "Says of managed memory that its contents are not needed any more.\n\n"
+      ">>> from cuprum import Device, ManagedMemoryResource\n"
+      ">>> from cuprum.utils import discard_batch\n"
+      ">>> device = Device(); device.set_current()\n"
+      ">>> stream, managed = device.create_stream(), ManagedMemoryResource()\n"
+      ">>> buffers = [managed.allocate(4096, stream=stream) for _ in range(2)]\n"
+      ">>> discard_batch(stream, buffers); stream.sync()\n");
   module.def(
       "discard_prefetch_batch",
       [](nb::handle stream, nb::handle buffers, nb::handle locations) {
@@ -140,7 +163,13 @@ void bind_memory_batches(nb::module_& module) {
         without_gil([&] { discard_prefetch_batch(queue, memory, places); });
       },
       "stream"_a.none(), "buffers"_a.none(), "locations"_a.none(),
-      "Discards the contents of managed memory and moves it.");
+      "Discards the contents of managed memory and moves it.\n\n"
+      ">>> from cuprum import Device, ManagedMemoryResource\n"
+      ">>> from cuprum.utils import discard_prefetch_batch\n"
+      ">>> device = Device(); device.set_current()\n"
+      ">>> stream, managed = device.create_stream(), ManagedMemoryResource()\n"
+      ">>> buffers = [managed.allocate(4096, stream=stream) for _ in range(2)]\n"
+      ">>> discard_prefetch_batch(stream, buffers, device); stream.sync()\n");
 }
 
 }  // namespace cuprum::python

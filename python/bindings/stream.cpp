@@ -134,7 +134,11 @@ void bind_stream(nb::module_& module) {
   module.def(
       "default_stream", &default_stream,
       "The default stream: the legacy one, or that of the thread when CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM "
-      "is set to a number other than 0.");
+      "is set to a number other than 0.\n\n"
+      ">>> from cuprum import Device, default_stream\n"
+      ">>> Device().set_current()\n"
+      ">>> default_stream() == Device().default_stream\n"
+      "True\n");
   module.def(
       "Stream_accept",
       [](nb::handle object, bool allow_stream_protocol) {

@@ -127,6 +127,15 @@ def _repr_svg_(self: GraphDefinition) -> str | None:
         return path.read_text(encoding="utf-8")
 
 
+def _picture_of_builder(builder: GraphBuilder) -> str | None:
+    """The same of what a builder has captured; None before there is something."""
+    try:
+        graph = builder.graph_definition
+    except RuntimeError:  # it is closed, or has not captured yet
+        return None
+    return _repr_svg_(graph)
+
+
 GraphDefinition._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]
 
 __all__ = [

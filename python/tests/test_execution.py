@@ -1,5 +1,6 @@
 """Devices, contexts, streams and events."""
 
+import html
 import pickle
 import threading
 import weakref
@@ -32,6 +33,13 @@ def test_modules_are_there_when_they_are_asked_for():
 def test_classes_are_of_the_module_that_users_know():
     assert repr(Device) == "<class 'cuprum.Device'>"
     assert repr(cuprum.graph.Graph) == "<class 'cuprum.graph.Graph'>"
+
+
+def test_notebooks_show_a_table_of_a_device(device):
+    table = device._repr_html_()
+    assert table.startswith("<table>") and table.endswith("</table>")
+    assert device.name in html.unescape(table)
+    assert f"<th>multiprocessors</th><td>{device.properties.multiprocessor_count}</td>" in table
 
 
 class TestDevice:

@@ -170,6 +170,19 @@ class TestDefinition:
         monkeypatch.setenv("PATH", "")
         assert graph._repr_svg_() is None
 
+    def test_notebooks_show_what_builders_captured(self, device, monkeypatch):
+        builder = device.create_graph_builder()
+        assert builder._repr_svg_() is None
+        builder.begin_building()
+        assert builder._repr_svg_() is None or "<svg" in builder._repr_svg_()
+        builder.callback(print)
+        builder.end_building()
+        assert builder._repr_svg_() is None or "<svg" in builder._repr_svg_()
+        monkeypatch.setattr(GraphDefinition, "save_svg", lambda self, path: open(path, "w").write(f"{len(self.nodes())} <svg>"))
+        assert builder._repr_svg_() == "1 <svg>"
+        builder.close()
+        assert builder._repr_svg_() is None
+
     def test_pictures(self, tmp_path):
         graph = GraphDefinition()
         graph.empty().callback(print)
