@@ -24,12 +24,20 @@ std::string printed(const T& value) {
   return out.str();
 }
 
-/// Of a handle that stands for nothing.
 template <typename Handle>
-void expect_nothing(const Handle& handle, const std::string& words) {
-  EXPECT_EQ(printed(handle), words);
+void expect_empty(const Handle& handle, const std::string& kind) {
+  EXPECT_EQ(printed(handle), "an empty " + kind);
   EXPECT_EQ(handle, Handle());
   EXPECT_EQ(std::hash<Handle>()(handle), std::hash<Handle>()(Handle()));
+  EXPECT_EQ(handle.handle(), decltype(handle.handle()){});
+}
+
+/// It equals its copies, whatever else.
+template <typename Handle>
+void expect_closed(const Handle& handle, const Handle& copy, const std::string& kind) {
+  EXPECT_EQ(printed(handle), "a closed " + kind);
+  EXPECT_EQ(handle, copy);
+  EXPECT_EQ(std::hash<Handle>()(handle), std::hash<Handle>()(copy));
   EXPECT_EQ(handle.handle(), decltype(handle.handle()){});
 }
 
@@ -42,13 +50,13 @@ void expect_the_rule(Handle open, const std::string& kind, const std::function<v
 
   Handle moved = std::move(open);
   EXPECT_EQ(moved, copy);
-  expect_nothing(open, "an empty " + kind);  // NOLINT(bugprone-use-after-move)
+  expect_empty(open, kind);  // NOLINT(bugprone-use-after-move)
   EXPECT_THAT(error_of<InvalidArgument>([&] { use(open); }), HasSubstr("this " + kind + " is empty"));
 
   moved.close();
   moved.close();
   for (const Handle& closed : {moved, copy}) {
-    expect_nothing(closed, "a closed " + kind);
+    expect_closed(closed, moved, kind);
     EXPECT_THAT(error_of<InvalidArgument>([&] { use(closed); }), HasSubstr("this " + kind + " is closed"));
   }
 }
@@ -75,8 +83,9 @@ TEST_F(CloseTest, OfADefaultStreamIsForOneHandle) {
   Stream closed = Stream::legacy_default();
   const Stream copy = closed;
   closed.close();
-  expect_nothing(closed, "a closed stream");
+  expect_closed(closed, closed, "stream");
   EXPECT_EQ(copy, Stream::legacy_default());
+  EXPECT_NE(copy, closed);
   copy.sync();
 }
 
