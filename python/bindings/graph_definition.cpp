@@ -1,6 +1,7 @@
 // Graphs that are put together node by node, and conditions: see <cuprum/graph/definition.hpp>.
 #include "bindings/graph_place.hpp"
 #include "bindings/memory_resource.hpp"
+#include "bindings/object_code.hpp"
 
 /// Destroys what was deferred, too.
 template <>
@@ -116,10 +117,11 @@ void bind_graph_definition(nb::module_& module) {
           "The graph in the language of Graphviz, for people.")
       .def(
           "save_svg",
-          [](const GraphDefinition& self, const std::string& path, const std::string& title, nb::handle milliseconds,
+          [](const GraphDefinition& self, nb::handle path, const std::string& title, nb::handle milliseconds,
              bool handles) {
             const graph::GraphPictureOptions options = picture_options(title, milliseconds, handles);
-            without_gil([&] { self.save_svg(path, options); });
+            const std::string file = path_from(path);
+            without_gil([&] { self.save_svg(file, options); });
           },
           "path"_a, nb::kw_only(), "title"_a = "", "milliseconds"_a = nb::none(), "handles"_a = false,
           "Has Graphviz draw that.")

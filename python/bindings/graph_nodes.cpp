@@ -15,10 +15,16 @@ std::string node_text(const char* kind, const GraphNode& node, const std::string
   return std::string("<") + kind + " handle=" + address_text(node.handle()) + rest + ">";
 }
 
-/// The same with what `details` says; nothing more is known of a node that was destroyed.
+/// The same with what `details` says; nothing more is known of a node that was destroyed, or may be of one that other
+/// code added.
 template <typename Node, typename Details>
 std::string node_text_with(const char* kind, const Node& node, Details&& details) {
-  return node_text(kind, node, node.is_valid() ? " " + details() : std::string());
+  try {
+    if (node.is_valid()) return node_text(kind, node, " " + details());
+  } catch (const Error&) {
+    // what it is may be shown without that
+  }
+  return node_text(kind, node);
 }
 
 /// " condition=0x…", where it is known.

@@ -134,12 +134,6 @@ std::uint64_t handle_or_zero(const PythonObjectCode& self) {
   }
 }
 
-std::string path_from(nb::handle given) {
-  nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
-  if (!path.is_valid()) throw nb::python_error();
-  return text_from(path, "path");
-}
-
 nb::bytes to_bytes(const PythonObjectCode& self) {
   const ObjectCode code = self.get();
   const std::string bytes = without_gil([&] { return code.to_bytes(); });
@@ -277,6 +271,12 @@ std::string text_from(nb::handle given, const char* what) {
   }
   if (PyBytes_Check(given.ptr())) return std::string(view_of(nb::borrow<nb::bytes>(given)));
   throw nb::type_error((std::string(what) + " must be a str or bytes, not " + type_of(given)).c_str());
+}
+
+std::string path_from(nb::handle given) {
+  nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  return text_from(path, "path");
 }
 
 void bind_object_code(nb::module_& module) {

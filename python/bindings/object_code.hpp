@@ -58,5 +58,7 @@ nb::object target_object(Target target);
 
 /// The text of a str or of bytes; TypeError with `what` for what else.
 std::string text_from(nb::handle given, const char* what);
+/// The path that a str or an os.PathLike stands for.
+std::string path_from(nb::handle given);
 
 }  // namespace cuprum::python

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import shutil
 import sys
 import time
 import weakref
@@ -182,6 +183,15 @@ class TestDefinition:
         assert builder._repr_svg_() == "1 <svg>"
         builder.close()
         assert builder._repr_svg_() is None
+
+    @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+    def test_picture_is_saved_where_a_path_says(self, tmp_path):
+        graph = GraphDefinition()
+        graph.empty()
+        graph.save_svg(tmp_path / "graph.svg")
+        assert "<svg" in (tmp_path / "graph.svg").read_text()
+        with pytest.raises(OSError, match="status 1"):
+            graph.save_svg(tmp_path)  # a folder
 
     def test_pictures(self, tmp_path):
         graph = GraphDefinition()
@@ -620,3 +630,26 @@ class TestWork:
     def test_fills_refuse_values(self, cells, value, error):
         with pytest.raises(error):
             GraphDefinition().memset(cells[0], value, 1)
+
+
+class TestOperands:
+    def test_node_updates_let_go_of_what_the_node_had(self, stream):
+        class Function:
+            def __call__(self):
+                pass
+
+        graph = GraphDefinition()
+        node = graph.callback(Function())
+        executable = graph.instantiate()
+        given = []
+        for _ in range(10):
+            function = Function()
+            given.append(weakref.ref(function))
+            executable[node].update(function)
+            del function
+            executable.launch(stream)
+            stream.sync()
+        gc.collect()
+        assert sum(each() is not None for each in given) <= 2  # the one in use, and the one before
+        executable[node].update(Function())
+        assert is_let_go(given[-2], stream)

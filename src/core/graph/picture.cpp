@@ -260,7 +260,10 @@ void run_graphviz(const std::string& input, const std::string& output) {
     throw NotSupported(
         "drawing a graph needs Graphviz, whose program dot is not installed: install the package graphviz");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw SystemError(text("Graphviz could not write ", output, ": dot ended with status ", status), EIO);
+    throw SystemError(text("Graphviz could not write ", output, ": dot ",
+                           WIFEXITED(status) ? text("ended with status ", WEXITSTATUS(status))
+                                             : text("was ended by signal ", WTERMSIG(status))),
+                      EIO);
 }
 
 }  // namespace
