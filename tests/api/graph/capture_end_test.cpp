@@ -75,6 +75,7 @@ TEST_F(CaptureEndTest, WhatIsReleasedMeanwhileDoesNotBreakIt) {
 
 /// The driver frees nothing on such a stream that no graph allocated, and waiting for the stream breaks the capture.
 TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
+  if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
   const VirtualMemoryResource virtual_memory(device);
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
@@ -105,6 +106,7 @@ TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
 }
 
 TEST_F(CaptureEndTest, BuffersOfItsStreamsAreFreedWhenItIsGivenUp) {
+  if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
   LogLines log;
   for (const bool is_broken : {false, true}) {
