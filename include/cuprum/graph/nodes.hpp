@@ -200,7 +200,8 @@ class CUPRUM_API EventWaitNode : public GraphNode {
 /// Calls a function of the host.
 class CUPRUM_API HostCallbackNode : public GraphNode {
  public:
-  /// Empty for one that was given as a C function.
+  using NodePlace::callback;  // with a function: another node behind this one
+  /// The function that it calls; empty for one that was given as a C function.
   std::function<void()> callback() const;
   /// Another function; see NodePlace::callback.
   void update(std::function<void()> function) const;

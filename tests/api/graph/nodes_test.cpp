@@ -391,6 +391,16 @@ TEST_F(GraphNodesTest, WhatACallbackThrowsGoesToTheLog) {
   EXPECT_THAT(lines, ElementsAre(HasSubstr("no luck")));
 }
 
+TEST_F(GraphNodesTest, CallbacksFollowCallbacks) {
+  std::vector<int> seen;
+  GraphDefinition graph;
+  const HostCallbackNode last = graph.callback([&] { seen.push_back(1); }).callback([&] { seen.push_back(2); });
+  EXPECT_TRUE(last.callback());
+  EXPECT_EQ(last.pred().size(), 1u);
+  run(graph);
+  EXPECT_EQ(seen, (std::vector<int>{1, 2}));
+}
+
 TEST_F(GraphNodesTest, TheTimeBetweenRecordedEventsIsMeasured) {
   const Event start = device.create_event({.timing_enabled = true}),
               end = device.create_event({.timing_enabled = true});
