@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -74,8 +76,9 @@ Publication::Publication(const std::string& folder, unsigned devices, unsigned s
   page_->pid_namespace = pid_namespace();
   page_->devices = devices;
   page_->seats = seats;
-  std::atomic_thread_fence(std::memory_order_release);
-  page_->magic = Page::kMagic;
+  static_assert(offsetof(Page, magic) % alignof(std::uint64_t) == 0);
+  std::atomic_ref(reinterpret_cast<std::uint64_t&>(page_->magic))
+      .store(std::bit_cast<std::uint64_t>(Page::kMagic), std::memory_order_release);
 }
 
 Publication::~Publication() {

@@ -58,30 +58,6 @@ bool is_captured(CUstream stream) noexcept {
   return !asked || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-std::vector<CUgraphNode> nodes_of(CUgraph graph) {
-  std::size_t count = 0;
-  const Doing doing{[] { return "reading the nodes of a conditional body"; }};
-  driver::call<&Api::cuGraphGetNodes>(doing, graph, static_cast<CUgraphNode*>(nullptr), &count);
-  std::vector<CUgraphNode> nodes(count);
-  if (count > 0) driver::call<&Api::cuGraphGetNodes>(doing, graph, nodes.data(), &count);
-  return nodes;
-}
-
-// A body is there also when its capture was given up, with what had become part of it by then.
-void empty_body(GraphResource& body) noexcept {
-  if (!body.handle) return;
-  try {
-    for (const CUgraphNode node : nodes_of(body.handle)) {
-      driver::release<&Api::cuGraphDestroyNode>(node);
-      const auto known = body.records.find(node);
-      if (known != body.records.end()) detach(body.handle, known->second->attachment);
-      body.forget(node);
-    }
-  } catch (const std::exception& error) {
-    support::log(text("emptying a conditional body whose capture was given up failed: ", error.what()));
-  }
-}
-
 void note_broken(GraphBuilderResource& body, bool is_broken) noexcept {
   if (body.is_broken_body == is_broken) return;
   body.is_broken_body = is_broken;
@@ -94,10 +70,8 @@ void forget_captured(GraphBuilderResource& builder) noexcept {
     builder.graph->invalidate();
     builder.graph.reset();
   }
-  const bool is_over = builder.kind == Kind::body && !is_captured(origin(builder));
   leave_capture(builder, State::not_started);
   if (builder.kind == Kind::body) note_broken(builder, true);
-  if (is_over) empty_body(*builder.graph);
   destroy_deferred();
 }
 
@@ -156,6 +130,10 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   if (builder.kind == Kind::body) {
     if (!builder.graph->handle)
       throw WrongState(text("beginning to capture ", builder.stream, ": the graph that this is a body of is gone"));
+    // What it had by then is still in it, and drivers need not survive that somebody looks.
+    if (builder.is_broken_body)
+      throw WrongState(text("beginning to capture ", builder.stream,
+                            ": the capture of this conditional body broke; build the graph anew that it is a body of"));
     driver::call<&Api::cuStreamBeginCaptureToGraph>(
         doing, stream, builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
         static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{0}, native_mode(mode));
@@ -189,9 +167,11 @@ void check_bodies(GraphBuilderResource& builder) {
                           " was closed before it had ended building: the capture has ended now, and its graph is "
                           "lost; end_building() of bodies comes first"));
   }
-  if (capture.broken_bodies > 0)
-    throw WrongState(text("end_building: graph builder on ", builder.stream,
-                          " has a conditional body whose capture broke: begin that one anew, or close() this one"));
+  if (capture.broken_bodies > 0) {
+    abandon_capture(builder);
+    throw WrongState(text("end_building: the capture of a conditional body of graph builder on ", builder.stream,
+                          " broke: the capture has ended now, and its graph is lost"));
+  }
 }
 
 void end_capture(GraphBuilderResource& builder) {

@@ -97,7 +97,9 @@ TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
     told->set_deallocation_stream(builder.stream());
     told.reset();
     if (mode == CaptureMode::relaxed) LegacyPinnedMemoryResource().allocate(64, stream).close();  // made meanwhile, too
-    EXPECT_NE(pool.attributes().used_mem_current(), 0u);
+    if (mode == CaptureMode::relaxed) {  // in the others nobody may ask
+      EXPECT_NE(pool.attributes().used_mem_current(), 0u);
+    }
     run(builder.end_building().complete());
     EXPECT_EQ(log.text, "");
     EXPECT_EQ(pool.attributes().used_mem_current(), 0u);
@@ -154,6 +156,8 @@ TEST_F(CaptureEndTest, AChildThatCouldNotBeReadBackIsNotInTheGraph) {
 }
 
 TEST_F(CaptureEndTest, AConditionalNodeThatCouldNotBeCapturedIsNotInTheGraph) {
+  if (driver::info().kind != driver::Choice::softgpu)
+    GTEST_SKIP() << "NVIDIA's driver takes the condition for used until the capture has ended";
   FailingApi failing;
   const GraphBuilder builder = stream.create_graph_builder().begin_building();
   const GraphCondition condition = builder.create_condition(1);
@@ -233,17 +237,18 @@ TEST_F(CaptureEndTest, BodiesEndBeforeTheBuilderThatTheyAreOf) {
   EXPECT_EQ(cells[0], 2);
 }
 
-TEST_F(CaptureEndTest, ABodyThatBrokeIsEmptyWhenItIsBegunAnew) {
+TEST_F(CaptureEndTest, AGraphWithABodyThatBrokeIsBuiltAnew) {
   const GraphBuilder builder = stream.create_graph_builder().begin_building();
   const GraphBuilder body = builder.if_then(builder.create_condition(1)).begin_building();
   launch(body, one, kernel("add"), data, 1);
   EXPECT_THROW(body.stream().sync(), DriverError);
   EXPECT_THROW(body.end_building(), DriverError);
-  EXPECT_THAT(error_of<WrongState>([&] { builder.end_building(); }), HasSubstr("body whose capture broke"));
-  body.begin_building();
-  launch(body, one, kernel("add"), data, 100);
-  body.end_building();
-  EXPECT_EQ(body.graph_definition().nodes().size(), 1u);
+  EXPECT_THAT(error_of<WrongState>([&] { body.begin_building(); }),
+              HasSubstr("the capture of this conditional body broke"));
+  EXPECT_THAT(error_of<WrongState>([&] { builder.end_building(); }), HasSubstr("the capture has ended now"));
+  EXPECT_EQ(status(stream.handle()), CU_STREAM_CAPTURE_STATUS_NONE);
+  builder.begin_building();
+  launch(builder, one, kernel("add"), data, 100);
   run(builder.end_building().complete());
   EXPECT_EQ(cells[0], 100);
 }
