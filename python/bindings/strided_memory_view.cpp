@@ -1,6 +1,8 @@
 // Views: see <cuprum/strided_memory_view.hpp>.
 #include "bindings/strided_memory_view.hpp"
 
+#include <cuprum/dlpack.hpp>
+
 #include "bindings/dlpack.hpp"
 #include "bindings/dlpack_exchange.hpp"
 #include "bindings/memory_resource.hpp"
@@ -217,10 +219,7 @@ void bind_fields(nb::class_<PythonView>& bound) {
 
 PythonView view_of_tensor(DLManagedTensorVersioned* tensor) {
   PythonView view;
-  view.memory = std::shared_ptr<void>(tensor, [](void* given) {
-    auto* held = static_cast<DLManagedTensorVersioned*>(given);
-    if (held->deleter) held->deleter(held);
-  });
+  view.memory = std::shared_ptr<DLManagedTensorVersioned>(tensor, DLPackDeleter{});
   view.tensor = &tensor->dl_tensor;
   view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor->dl_tensor.data) + tensor->dl_tensor.byte_offset;
   view.readonly = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;

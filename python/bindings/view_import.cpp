@@ -145,7 +145,7 @@ std::shared_ptr<void> take(nb::handle capsule, const char* name, const char* use
   auto* taken = static_cast<Tensor*>(PyCapsule_GetPointer(capsule.ptr(), name));
   PyCapsule_SetName(capsule.ptr(), used);
   *tensor = &taken->dl_tensor;
-  return {static_cast<void*>(taken), [](void* given) { DLPackDeleter{}(static_cast<Tensor*>(given)); }};
+  return std::shared_ptr<Tensor>(taken, DLPackDeleter{});
 }
 
 void fill_from_capsule(PythonView& view, nb::handle capsule) {

@@ -46,6 +46,18 @@ def is_let_go(reference, stream):
     return reference() is None
 
 
+def keeps_memory_until_it_ends(executable, pool, stream):
+    """What was captured uses memory of the pool, which nobody else holds any more."""
+    stream.sync()
+    assert pool.attributes.used_mem_current > 0
+    run(executable, stream)
+    executable.close()
+    gc.collect()
+    stream.sync()
+    stream.device.sync()
+    assert pool.attributes.used_mem_current == 0
+
+
 def run(graph, stream):
     executable = graph.instantiate() if isinstance(graph, GraphDefinition) else graph
     executable.launch(stream)
@@ -561,15 +573,7 @@ class TestWork:
         executable = builder.end_building().complete()
         builder.close()
         scratch.close()
-        stream.sync()
-        assert pool.attributes.used_mem_current > 0
-        run(executable, stream)
-        executable.close()
-        del executable, builder
-        gc.collect()
-        stream.sync()
-        device.sync()
-        assert pool.attributes.used_mem_current == 0
+        keeps_memory_until_it_ends(executable, pool, stream)
 
     @pytest.mark.parametrize("array", [StridedMemoryView.from_buffer, CudaArray])
     def test_a_captured_launch_keeps_what_its_arrays_view(self, device, kernel, stream, array):
@@ -582,15 +586,7 @@ class TestWork:
         builder.close()
         del scratch, viewed
         gc.collect()
-        stream.sync()
-        assert pool.attributes.used_mem_current > 0
-        run(executable, stream)
-        executable.close()
-        del executable, builder
-        gc.collect()
-        stream.sync()
-        device.sync()
-        assert pool.attributes.used_mem_current == 0
+        keeps_memory_until_it_ends(executable, pool, stream)
 
     def test_a_condition_decides(self, device, cells, stream):
         buffer, view = cells

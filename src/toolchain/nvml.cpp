@@ -1,8 +1,9 @@
-#include <unistd.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cuprum/driver_choice.hpp>
 #include <cuprum/nvml.hpp>
+#include <mutex>
 
 #include "support/environment.hpp"
 #include "support/text.hpp"
@@ -77,18 +78,23 @@ OpenTable<Api> open() {
   return open_either();
 }
 
-/// NVML is initialised for one process: a fork's child does it again before it asks the first time.
-void initialise_in_this_process(const OpenTable<Api>& table) {
-  static std::atomic<pid_t> initialised_in{0};
-  const pid_t process = getpid();
-  const pid_t before = initialised_in.exchange(process);
-  if (before != 0 && before != process) initialise(table.api, table.info.path);
+// NVML is initialised for one process: a fork's child does it again before it asks the first time.
+constinit std::atomic<bool> was_forked{false};
+[[maybe_unused]] const int notes_forks = pthread_atfork(nullptr, nullptr, [] { was_forked = true; });
+
+void initialise_after_fork(const OpenTable<Api>& table) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (!was_forked) return;  // another thread has
+  initialise(table.api, table.info.path);
+  was_forked = false;
 }
 
 const OpenTable<Api>& opened() {
   static auto& once = *new toolchain::MadeOnce<OpenTable<Api>>;
   const OpenTable<Api>& table = once.get(open);
-  initialise_in_this_process(table);
+  if (was_forked) [[unlikely]]
+    initialise_after_fork(table);
   return table;
 }
 

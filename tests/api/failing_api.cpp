@@ -8,6 +8,7 @@
 #include <cuprum/cuprum.hpp>
 #include <span>
 
+#include "api/captured_log.hpp"
 #include "api/faults.hpp"
 
 namespace cuprum::tests {
@@ -189,19 +190,10 @@ struct Thrown {
   std::string call = {};  ///< as far as the exception says
 };
 
-/// What is told to the log hook meanwhile: failures in destructors, which can't throw.
-class Log {
- public:
-  Log() : before_(set_log_hook([this](std::string_view line) { lines_.append(line).append("\n"); })) {}
-  ~Log() { set_log_hook(before_); }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  bool names(const std::string& call) const { return lines_.find(call) != std::string::npos; }
-
- private:
-  std::string lines_;
-  LogHook before_;
-};
+/// Whether something that was told to the log names the call: failures in destructors, which can't throw.
+bool names(const CapturedLog& log, const std::string& call) {
+  return std::ranges::any_of(log.lines, [&](const std::string& line) { return line.find(call) != std::string::npos; });
+}
 
 template <typename Scenario>
 Thrown run(const Scenario& scenario, CUresult code) {
@@ -227,13 +219,13 @@ int FailingApi::fail_each_call_with(CUresult code, bool and_all_after, const std
   for (int n = 1; n < more_than_any_scenario_makes; ++n) {
     and_all_after ? fail_from_nth(n, code) : fail_nth(n, code);
     const LiveObjects before = live_objects();
-    const Log log;
+    const CapturedLog log;
     const Thrown thrown = run(scenario, code);
     stop();
     for (const Device& device : Device::all()) device.sync();
     EXPECT_EQ(live_objects(), before) << "after " << failed();
     if (failed().empty()) return count;  // the scenario makes fewer calls than n
-    const bool may_be = log.names(failed()) || is_an_answer(failed(), code) ||
+    const bool may_be = names(log, failed()) || is_an_answer(failed(), code) ||
                         std::ranges::any_of(may_be_swallowed, [&](const auto& entry) {
                           return entry.call.empty() || entry.call == failed();
                         });

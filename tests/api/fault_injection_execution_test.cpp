@@ -1,6 +1,7 @@
 // Whatever call of the driver fails in what devices, contexts, streams and events do, it is reported and nothing leaks.
 #include <thread>
 
+#include "api/captured_log.hpp"
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
 #include "api/gate.hpp"
@@ -164,8 +165,7 @@ TEST_F(ExecutionFaultTest, AContextThatCanNotBeEnteredIsNamed) {
 }
 
 TEST_F(ExecutionFaultTest, AReleaseThatFailsIsLoggedOnly) {
-  std::vector<std::string> lines;
-  const LogHook before = set_log_hook([&](std::string_view line) { lines.emplace_back(line); });
+  CapturedLog log;
   const Stream stream = device.default_stream();  // means something only where its context is current
   Buffer buffer = device.allocate(64, stream);
   const DevicePointer pointer = buffer.handle();
@@ -174,9 +174,8 @@ TEST_F(ExecutionFaultTest, AReleaseThatFailsIsLoggedOnly) {
     buffer.close();
   }).join();
   driver::api().cuMemFreeAsync(pointer, stream.handle());  // so that the test itself leaks nothing
-  set_log_hook(before);
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_THAT(lines[0], AllOf(HasSubstr("releasing a resource"), HasSubstr("cuCtxPushCurrent failed")));
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_THAT(log.lines[0], AllOf(HasSubstr("releasing a resource"), HasSubstr("cuCtxPushCurrent failed")));
 }
 
 TEST_F(ExecutionFaultTest, PropertiesAreReadInAProcessOfItsOwn) {  // in this one they may be known already

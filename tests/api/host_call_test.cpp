@@ -4,6 +4,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "api/captured_log.hpp"
 #include "api/gate.hpp"
 #include "api/latch.hpp"
 
@@ -12,21 +13,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// Collects what is logged, in place of the check that nothing is.
-class CapturedLog {
- public:
-  CapturedLog() {
-    before_ = set_log_hook([this](std::string_view line) { lines.emplace_back(line); });
-  }
-  ~CapturedLog() { set_log_hook(before_); }
-  CapturedLog(const CapturedLog&) = delete;
-  CapturedLog& operator=(const CapturedLog&) = delete;
-  std::vector<std::string> lines;
-
- private:
-  LogHook before_;
-};
 
 class HostCallTest : public ApiTest {
  protected:

@@ -58,12 +58,6 @@ bool is_captured(CUstream stream) noexcept {
   return !asked || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void note_broken(GraphBuilderResource& body, bool is_broken) noexcept {
-  if (body.is_broken_body == is_broken) return;
-  body.is_broken_body = is_broken;
-  body.outer->broken_bodies += is_broken ? 1 : -1;
-}
-
 // The driver destroys the graph of a capture that ends in an error, unless it is a body.
 void forget_captured(GraphBuilderResource& builder) noexcept {
   if (builder.kind == Kind::primary && builder.graph) {
@@ -71,7 +65,7 @@ void forget_captured(GraphBuilderResource& builder) noexcept {
     builder.graph.reset();
   }
   leave_capture(builder, State::not_started);
-  if (builder.kind == Kind::body) note_broken(builder, true);
+  if (builder.kind == Kind::body) builder.is_broken_body = builder.outer->has_broken_body = true;
   destroy_deferred();
 }
 
@@ -167,7 +161,7 @@ void check_bodies(GraphBuilderResource& builder) {
                           " was closed before it had ended building: the capture has ended now, and its graph is "
                           "lost; end_building() of bodies comes first"));
   }
-  if (capture.broken_bodies > 0) {
+  if (capture.has_broken_body) {
     abandon_capture(builder);
     throw WrongState(text("end_building: the capture of a conditional body of graph builder on ", builder.stream,
                           " broke: the capture has ended now, and its graph is lost"));
@@ -180,7 +174,6 @@ void end_capture(GraphBuilderResource& builder) {
   if (result == CUDA_SUCCESS) {
     remove_unwanted(builder);
     leave_capture(builder, State::ended);
-    if (builder.kind == Kind::body) note_broken(builder, false);
     if (builder.kind == Kind::primary) builder.graph->ownership = GraphResource::Ownership::ours;
     return;
   }

@@ -124,7 +124,7 @@ struct CaptureInProgress {
   std::vector<GraphBuilderResource*> bodies = {};  ///< that are being captured, too: to be ended first
   std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
   std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
-  int broken_bodies = 0;                           ///< whose capture was given up: to be begun anew
+  bool has_broken_body = false;                    ///< one whose capture was given up: the graph is built anew
   bool has_lost_body = false;                      ///< one of those whose builder is gone
 };
 
@@ -151,7 +151,7 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   std::shared_ptr<CaptureInProgress> outer = {};    ///< for a body, that of the graph which it is in
   std::shared_ptr<GraphResource> graph;             ///< that is captured into; the driver's own until the capture ends
   unsigned long long failures_before_begin = 0;     ///< see driver/capture_failures.hpp
-  bool is_broken_body = false;                      ///< counted in `outer`
+  bool is_broken_body = false;                      ///< which `outer` knows
 };
 
 /// What all copies of a GraphBuilder share. An operation keeps the resource to its end, also when another thread closes

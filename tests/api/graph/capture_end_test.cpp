@@ -2,6 +2,7 @@
 // NVIDIA's driver does not check what it is given then; SOFTGPU_STRICT=1 does.
 #include <thread>
 
+#include "api/captured_log.hpp"
 #include "api/failing_api.hpp"
 #include "api/graph/fixture.hpp"
 
@@ -9,6 +10,7 @@ namespace cuprum::tests {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using driver::Api;
 
@@ -26,22 +28,11 @@ class CaptureEndTest : public GraphTest {
   }
 };
 
-/// What is told to the log hook.
-class LogLines {
- public:
-  LogLines() : before_(set_log_hook([this](std::string_view line) { text.append(line).append("\n"); })) {}
-  ~LogLines() { set_log_hook(before_); }
-  std::string text;
-
- private:
-  LogHook before_;
-};
-
 /// Calls that drivers refuse during a capture, and give the capture up for.
 TEST_F(CaptureEndTest, WhatIsReleasedMeanwhileDoesNotBreakIt) {
   if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
-    LogLines log;
+    CapturedLog log;
     std::optional<ObjectCode> code = ObjectCode::from_ptx(graph_test_code());
     std::optional<Kernel> other = code->get_kernel("nothing");
     std::optional<Stream> queue = device.create_stream();
@@ -65,7 +56,7 @@ TEST_F(CaptureEndTest, WhatIsReleasedMeanwhileDoesNotBreakIt) {
     code.reset();
     launch(builder, one, kernel("add"), data, 1);
     run(builder.end_building().complete());
-    EXPECT_EQ(log.text, "");
+    EXPECT_THAT(log.lines, IsEmpty());
   }
   EXPECT_EQ(cells[0], 6);
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -79,7 +70,7 @@ TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
   const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
   const VirtualMemoryResource virtual_memory(device);
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
-    LogLines log;
+    CapturedLog log;
     const Stream other = device.create_stream();
     std::optional<Buffer> dropped = pool.allocate(64, stream);
     std::optional<Buffer> pinned = LegacyPinnedMemoryResource().allocate(64, stream);
@@ -101,7 +92,7 @@ TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
       EXPECT_NE(pool.attributes().used_mem_current(), 0u);
     }
     run(builder.end_building().complete());
-    EXPECT_EQ(log.text, "");
+    EXPECT_THAT(log.lines, IsEmpty());
     EXPECT_EQ(pool.attributes().used_mem_current(), 0u);
   }
   EXPECT_EQ(cells[0], 3);
@@ -110,7 +101,7 @@ TEST_F(CaptureEndTest, BuffersOfTheStreamItselfAreFreedWhenItHasEnded) {
 TEST_F(CaptureEndTest, BuffersOfItsStreamsAreFreedWhenItIsGivenUp) {
   if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   const DeviceMemoryResource pool(device, {.max_size = std::size_t{1} << 24});
-  LogLines log;
+  CapturedLog log;
   for (const bool is_broken : {false, true}) {
     Buffer first = pool.allocate(64, stream), second = pool.allocate(64, stream);
     stream.sync();
@@ -126,7 +117,7 @@ TEST_F(CaptureEndTest, BuffersOfItsStreamsAreFreedWhenItIsGivenUp) {
     device.sync();
     EXPECT_EQ(pool.attributes().used_mem_current(), 0u) << is_broken;
   }
-  EXPECT_EQ(log.text, "");
+  EXPECT_THAT(log.lines, IsEmpty());
 }
 
 TEST_F(CaptureEndTest, ANodeThatCouldNotBeCapturedIsNotInTheGraph) {

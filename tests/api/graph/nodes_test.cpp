@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "api/captured_log.hpp"
 #include "api/graph/fixture.hpp"
 
 namespace cuprum::tests {
@@ -380,15 +381,13 @@ TEST_F(GraphNodesTest, EmptyCallbacksAndClosedEventsAreRefused) {
 }
 
 TEST_F(GraphNodesTest, WhatACallbackThrowsGoesToTheLog) {
-  std::vector<std::string> lines;
-  const LogHook before = set_log_hook([&](std::string_view line) { lines.emplace_back(line); });
+  CapturedLog log;
   {
     GraphDefinition graph;
     graph.callback([] { throw std::runtime_error("no luck"); });
     run(graph);
   }
-  set_log_hook(before);
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("no luck")));
+  EXPECT_THAT(log.lines, ElementsAre(HasSubstr("no luck")));
 }
 
 TEST_F(GraphNodesTest, CallbacksFollowCallbacks) {
