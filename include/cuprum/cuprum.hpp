@@ -53,6 +53,7 @@
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
 #include <cuprum/strided_memory_view.hpp>
+#include <cuprum/texture.hpp>
 #include <cuprum/typed_kernel.hpp>
 #include <cuprum/untyped_prepared_launch.hpp>
 #include <cuprum/uuid.hpp>

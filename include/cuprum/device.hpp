@@ -21,6 +21,17 @@
 #include <string>
 #include <vector>
 
+namespace cuprum::inline CUPRUM_ABI::texture {
+class MipmappedArray;
+class OpaqueArray;
+class ResourceDescriptor;
+class SurfaceObject;
+class TextureObject;
+struct MipmappedArrayOptions;
+struct OpaqueArrayOptions;
+struct TextureObjectOptions;
+}  // namespace cuprum::inline CUPRUM_ABI::texture
+
 namespace cuprum::inline CUPRUM_ABI {
 
 /// What a device's multiprocessors can do, as two numbers: 9.0 for an H100. Later ones compare greater.
@@ -116,6 +127,23 @@ class CUPRUM_API Device {
   /// Makes allocate() draw on `resource`, on all threads, and keeps it until another is set. Buffers that are there
   /// already stay what they are.
   void set_memory_resource(const MemoryResource& resource) const;
+
+  /// An array of texels: see <cuprum/texture/opaque_array.hpp>. What is in it is not defined yet. Throws
+  /// InvalidArgument for options that make no array, or one that is larger than the device has.
+  texture::OpaqueArray create_opaque_array(const texture::OpaqueArrayOptions& options) const;
+  /// The same in several levels of detail: see <cuprum/texture/mipmapped_array.hpp>.
+  texture::MipmappedArray create_mipmapped_array(const texture::MipmappedArrayOptions& options) const;
+
+  /// A texture of what `resource` describes: see <cuprum/texture/texture_object.hpp>. Throws InvalidArgument for an
+  /// array of another device, for memory that is not aligned or larger than the device has for textures, and for
+  /// options that don't go with the format.
+  texture::TextureObject create_texture_object(const texture::ResourceDescriptor& resource,
+                                               const texture::TextureObjectOptions& options) const;
+  /// The same, clamped at the edges, without a filter, by coordinates in texels.
+  texture::TextureObject create_texture_object(const texture::ResourceDescriptor& resource) const;
+  /// A surface of the array that `resource` describes: see <cuprum/texture/surface_object.hpp>. Throws InvalidArgument
+  /// unless that is an OpaqueArray of this device which is_surface_load_store().
+  texture::SurfaceObject create_surface_object(const texture::ResourceDescriptor& resource) const;
 
   friend bool operator==(const Device&, const Device&) = default;
 

@@ -12,6 +12,7 @@
 //   a number, an enum    a value of exactly that type: 1.0f for a float, std::size_t{1} for a size_t
 //   half, bfloat16       __half, __nv_bfloat16 of NVIDIA's headers, _Float16, or any type of two bytes with these bits
 //   complex<T>           std::complex<T>, or a struct of two T
+//   cudaTextureObject_t  a texture::TextureObject; cudaSurfaceObject_t: a texture::SurfaceObject
 //   a struct             a trivially copyable struct of the same layout: members of the same types in the same order
 //                        and, where they have one, the same alignas; only the size is compared
 //

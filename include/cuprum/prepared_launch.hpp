@@ -53,6 +53,17 @@ class ArgumentSlot<T*> {
   DevicePointer offset_ = 0;  ///< of a view's first element, from the beginning of the buffer
 };
 
+/// A texture or surface is kept.
+template <Bindless Object>
+class ArgumentSlot<Object> {
+ public:
+  explicit ArgumentSlot(const Object& object) : object_(BindlessAccess::keep(object)) {}
+  BindlessHandle value() const { return object_.handle(); }
+
+ private:
+  decltype(BindlessAccess::keep(std::declval<const Object&>())) object_;
+};
+
 template <typename Queue, typename... Values>
 void launch_plan_values(const Queue& stream, const LaunchPlan& plan, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
@@ -70,10 +81,10 @@ struct NthParameter {
 /// A launch whose kernel, configuration and arguments were looked up and checked once. Launching it costs what the
 /// driver's own call costs; an argument is written only when it changes. Made by prepare().
 ///
-/// Keeps alive: the kernel, the stream, and the memory of the buffers among its arguments, whether or not they are
-/// closed later: it works as before then, and the stream is released and the memory freed when no prepared launch has
-/// them any more. It does so as long as it exists or until another argument is set, not until the kernel has run.
-/// Memory that is named by a pointer or a std::span is the caller's business.
+/// Keeps alive: the kernel, the stream, and the textures, the surfaces and the memory of the buffers among its
+/// arguments, whether or not they are closed later: it works as before then, and the stream is released and the memory
+/// freed when no prepared launch has them any more. It does so as long as it exists or until another argument is set,
+/// not until the kernel has run. Memory that is named by a pointer or a std::span is the caller's business.
 ///
 /// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
 /// must not run beside any other use.
@@ -142,7 +153,8 @@ PreparedLaunch<typename detail::ParameterFor<Arguments>::Type...> prepare(const 
                                                                           const Kernel& kernel,
                                                                           const Arguments&... arguments) {
   (detail::check_argument_type<typename detail::ParameterFor<Arguments>::Type>(), ...);
-  static constexpr detail::ArgumentSize sizes[] = {sizeof(typename detail::ParameterFor<Arguments>::Type)..., 0};
+  static constexpr detail::ArgumentSize sizes[] = {
+      detail::parameter_size<typename detail::ParameterFor<Arguments>::Type>..., 0};
   return {stream, config, kernel, sizes, arguments...};
 }
 

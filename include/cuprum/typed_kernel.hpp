@@ -40,7 +40,8 @@ class TypedKernel {
                 "name the kernel's parameters as a function type that returns void: TypedKernel<void(float*, int)>");
 };
 
-/// A kernel of known parameter types. A cheap handle, as Kernel is; threads may share it.
+/// A kernel of known parameter types. A cheap handle, as Kernel is; threads may share it. A texture or surface is named
+/// by the class of its handle: TypedKernel<void(texture::TextureObject, float*)>.
 template <typename... Parameters>
 class TypedKernel<void(Parameters...)> {
  public:
@@ -49,7 +50,7 @@ class TypedKernel<void(Parameters...)> {
   /// can't be: an int in place of a float goes unnoticed.
   explicit TypedKernel(Kernel kernel) : kernel_(std::move(kernel)) {
     (detail::check_parameter_type<Parameters>(), ...);
-    static constexpr detail::ArgumentSize sizes[] = {sizeof(Parameters)..., 0};
+    static constexpr detail::ArgumentSize sizes[] = {detail::parameter_size<Parameters>..., 0};
     detail::check_signature(kernel_, sizes, sizeof...(Parameters));
   }
 

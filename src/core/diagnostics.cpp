@@ -9,6 +9,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/memory_pool.hpp"
 #include "core/stream/resources.hpp"
+#include "core/texture/resources.hpp"
 #include "support/log.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -30,6 +31,10 @@ LiveObjects live_objects() noexcept {
       .graphs = detail::GraphResource::alive(),
       .executable_graphs = detail::GraphExecResource::alive(),
       .graph_builders = detail::GraphBuilderResource::alive(),
+      .opaque_arrays = detail::ArrayResource::alive(),
+      .mipmapped_arrays = detail::MipmappedArrayResource::alive(),
+      .texture_objects = detail::TextureResource::alive(),
+      .surface_objects = detail::SurfaceResource::alive(),
   };
 }
 

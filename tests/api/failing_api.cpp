@@ -60,6 +60,10 @@ constexpr MemoryCalls handle_calls[] = {
     {{"cuLinkCreate"}, "cuLinkDestroy"},
     {{"cuGraphCreate", "cuGraphClone", "cuStreamEndCapture"}, "cuGraphDestroy"},
     {{"cuGraphInstantiateWithParams"}, "cuGraphExecDestroy"},
+    {{"cuArray3DCreate"}, "cuArrayDestroy"},
+    {{"cuMipmappedArrayCreate"}, "cuMipmappedArrayDestroy"},
+    {{"cuTexObjectCreate"}, "cuTexObjectDestroy"},
+    {{"cuSurfObjectCreate"}, "cuSurfObjectDestroy"},
 };
 
 int change(std::span<const MemoryCalls> kinds, std::string_view name) {

@@ -47,7 +47,7 @@ class FailingApi {
   /// allocations, mappings and reservations. Exact, whatever other programs do on the device.
   int memory_held() const;
 
-  /// The same for streams, events, pools, libraries, links and graphs.
+  /// The same for streams, events, pools, libraries, links, graphs, arrays, textures and surfaces.
   int handles_held() const;
 
   /// The name of the call that was failed; empty when none was since it was last asked to.

@@ -47,7 +47,9 @@ class LeakCheck : public ::testing::EmptyTestEventListener {
         << ", programs " << live_objects().programs << ", linkers " << live_objects().linkers << ", object codes "
         << live_objects().object_codes << ", kernels " << live_objects().kernels << ", graphs " << live_objects().graphs
         << ", executable graphs " << live_objects().executable_graphs << ", graph builders "
-        << live_objects().graph_builders;
+        << live_objects().graph_builders << ", arrays " << live_objects().opaque_arrays << ", mipmapped arrays "
+        << live_objects().mipmapped_arrays << ", textures " << live_objects().texture_objects << ", surfaces "
+        << live_objects().surface_objects;
     EXPECT_EQ(pool_bytes_in_use(), bytes_before_);
     EXPECT_EQ(complaints_, "") << "destructors complained";
     set_log_hook(nullptr);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cuprum/detail/export.hpp>
 
+struct CUarray_st;
 struct CUctx_st;
 struct CUevent_st;
 struct CUfunc_st;
@@ -14,6 +15,7 @@ struct CUgraph_st;
 struct CUkern_st;
 struct CUlib_st;
 struct CUmemPoolHandle_st;
+struct CUmipmappedArray_st;
 struct CUmod_st;
 struct CUstream_st;
 

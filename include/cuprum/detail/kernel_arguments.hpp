@@ -13,6 +13,10 @@
 namespace cuprum::inline CUPRUM_ABI {
 class StridedMemoryView;
 }
+namespace cuprum::inline CUPRUM_ABI::texture {
+class SurfaceObject;
+class TextureObject;
+}  // namespace cuprum::inline CUPRUM_ABI::texture
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
@@ -28,6 +32,42 @@ struct MemoryOf {
   }
 };
 
+/// A texture or surface, which is passed as its handle. It need not be complete where this is read.
+template <typename T>
+concept Bindless = std::same_as<T, texture::TextureObject> || std::same_as<T, texture::SurfaceObject>;
+
+/// What a kernel knows a texture or surface by.
+using BindlessHandle = std::uint64_t;
+
+struct BindlessAccess {
+  /// Throws InvalidArgument when it is closed or empty.
+  template <Bindless Object>
+  static auto keep(const Object& object) {
+    SharedState* state = object.shared_.get();
+    if (!state || !state->try_keep()) [[unlikely]]
+      object.refuse();
+    return kept(object.shared_, state);
+  }
+  /// The same without keeping it.
+  template <Bindless Object>
+  static BindlessHandle handle(const Object& object) {
+    const SharedState* state = object.shared_.get();
+    if (!state || state->is_closed()) [[unlikely]]
+      object.refuse();
+    return state->kept_handle();
+  }
+
+ private:
+  template <typename Resource>
+  static Kept<Resource> kept(const Shared<Resource>&, SharedState* counted) {
+    return Kept<Resource>(counted);
+  }
+};
+
+/// Memory without bytes that keeps a texture or surface: for graphs, which keep memory.
+CUPRUM_API Kept<BufferResource> keep_as_memory(const texture::TextureObject& texture);
+CUPRUM_API Kept<BufferResource> keep_as_memory(const texture::SurfaceObject& surface);
+
 /// Stops the compilation, with a reason, at what a kernel can't take by value.
 template <typename T>
 constexpr void check_argument_type() {
@@ -36,7 +76,7 @@ constexpr void check_argument_type() {
   static_assert(!std::is_function_v<std::remove_pointer_t<T>> && !std::is_member_pointer_v<T>,
                 "the address of a host function means nothing on a device: it can't be a kernel argument");
   static_assert(!std::is_same_v<T, long double>, "devices have no long double: pass a float or a double");
-  static_assert(std::is_trivially_copyable_v<T>,
+  static_assert(Bindless<T> || std::is_trivially_copyable_v<T>,
                 "a kernel argument is copied byte by byte: pass a Buffer, a pointer, a number or a plain struct");
 }
 
@@ -47,6 +87,8 @@ decltype(auto) argument_value(const T& argument) {
     return address_of(argument);
   } else if constexpr (View<T>) {
     return argument.ptr();
+  } else if constexpr (Bindless<T>) {
+    return BindlessAccess::handle(argument);
   } else if constexpr (std::is_null_pointer_v<T>) {
     return DevicePointer{0};  // an object of its type need not hold zeros
   } else if constexpr (is_span<T>) {
@@ -63,17 +105,31 @@ struct KeptAddress {
   DevicePointer address = memory.handle();
 };
 
-/// The same for what is passed before the call returns: of a buffer with its memory.
+/// The handle of a texture or surface, which stays as long as this does.
+template <typename Resource>
+struct KeptHandle {
+  explicit KeptHandle(Kept<Resource> the_object) : object(std::move(the_object)) {}
+  Kept<Resource> object;
+  BindlessHandle handle = object.handle();
+};
+
+/// The same for what is passed before the call returns: of a buffer with its memory, of a texture with itself.
 template <typename T>
 decltype(auto) launch_value(const T& argument) {
   if constexpr (std::derived_from<T, Buffer>) {
     return KeptAddress{keep_memory(argument)};
+  } else if constexpr (Bindless<T>) {
+    return KeptHandle(BindlessAccess::keep(argument));
   } else {
     return argument_value(argument);
   }
 }
 
 inline void* argument_address(const KeptAddress& kept) { return const_cast<DevicePointer*>(&kept.address); }
+template <typename Resource>
+void* argument_address(const KeptHandle<Resource>& kept) {
+  return const_cast<BindlessHandle*>(&kept.handle);
+}
 template <typename T>
 void* argument_address(const T& value) {
   return const_cast<void*>(static_cast<const volatile void*>(std::addressof(value)));
@@ -85,6 +141,14 @@ using ArgumentSize = unsigned;
 /// What the kernel gets of a value.
 template <typename T>
 inline constexpr ArgumentSize argument_size = std::is_same_v<T, KeptAddress> ? sizeof(DevicePointer) : sizeof(T);
+template <typename Resource>
+inline constexpr ArgumentSize argument_size<KeptHandle<Resource>> = sizeof(BindlessHandle);
+
+/// Of a parameter that is named by a C++ type.
+template <typename T>
+inline constexpr ArgumentSize parameter_size = sizeof(T);
+template <Bindless T>
+inline constexpr ArgumentSize parameter_size<T> = sizeof(BindlessHandle);
 
 /// What a launch hands to the library. Sizes are null when they were compared with the kernel's parameters before; the
 /// count is compared always.
@@ -145,6 +209,10 @@ using TypedArgumentOf = typename TypedArgument<Parameter>::Type;
 template <typename T>
 const T& typed_value(const T& argument) {
   return argument;
+}
+template <Bindless T>
+auto typed_value(const T& argument) {
+  return KeptHandle(BindlessAccess::keep(argument));
 }
 template <typename T>
 T* typed_value(const PointerArgument<T>& argument) {

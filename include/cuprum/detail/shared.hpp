@@ -164,15 +164,19 @@ class [[nodiscard]] Kept {
 /// The library's own way into the handle classes.
 struct Access;
 
+struct ArrayResource;
 struct BufferResource;
 struct ContextResource;
 struct EventResource;
 struct KernelResource;
 struct LinkerResource;
+struct MipmappedArrayResource;
 struct ObjectCodeResource;
 struct OwnedContext;
 class PoolMemory;
 struct ProgramResource;
 struct StreamResource;
+struct SurfaceResource;
+struct TextureResource;
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -24,7 +24,7 @@ struct GraphAccess;
 struct GraphResource;
 struct NodeRecord;
 
-/// The buffers among the arguments of a kernel node, which its graph keeps.
+/// The buffers among the arguments of a kernel node, which its graph keeps, and what keeps the textures and surfaces.
 using KeptBuffers = std::vector<Kept<BufferResource>>;
 
 template <typename T>
@@ -33,6 +33,8 @@ void keep_buffer(KeptBuffers& kept, const T& argument) {
     kept.push_back(keep_memory(argument));
   } else if constexpr (View<T>) {
     kept.push_back(MemoryOf::view(argument));
+  } else if constexpr (Bindless<T>) {
+    kept.push_back(keep_as_memory(argument));
   } else if constexpr (std::same_as<T, KernelArguments>) {
     for (const Buffer& buffer : argument.buffers) kept.push_back(keep_memory(buffer));
   }

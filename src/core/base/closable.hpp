@@ -155,6 +155,10 @@ struct Access {
   static const char* title(const Buffer&) { return "buffer"; }
   static const char* title(const Program&) { return "program"; }
   static const char* title(const Linker&) { return "linker"; }
+  static const char* title(const texture::OpaqueArray&) { return "array"; }
+  static const char* title(const texture::MipmappedArray&) { return "mipmapped array"; }
+  static const char* title(const texture::TextureObject&) { return "texture"; }
+  static const char* title(const texture::SurfaceObject&) { return "surface"; }
   static const char* title(const IPCAllocationHandle&) { return "allocation handle"; }
   [[noreturn]] static void refuse(const char* what, bool is_closed);
 };
