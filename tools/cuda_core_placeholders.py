@@ -15,7 +15,7 @@ MODULES = frozenset(
     """
     _utils._weak_handles _utils._wsl_locale _utils.clear_error_support _utils.driver_cu_result_explanations
     _utils.enum_explanations_helpers _utils.runtime_cuda_error_explanations _utils.validators checkpoint system
-    system._device system._nvml_context system._system system._system_events system.typing texture texture._texture
+    system._device system._nvml_context system._system system._system_events system.typing
     """.split()
 )
 

@@ -37,8 +37,9 @@ from ._options import (
     StreamOptions,
     VirtualMemoryResourceOptions,
 )
+from ._texture_options import MipmappedArrayOptions, OpaqueArrayOptions, TextureObjectOptions
 from ._types import ComputeCapability
-from .typing import GraphConditionalType, GraphMemoryType, IsStreamType, ObjectCodeFormatType, SourceCodeType
+from .typing import ArrayFormatType, GraphConditionalType, GraphMemoryType, IsStreamType, ObjectCodeFormatType, SourceCodeType
 from .utils import ProgramCacheResource
 
 '''
@@ -121,14 +122,36 @@ SINGLE_PARAMETERS = {
     "Context.create_stream.options": OPTIONS.format("StreamOptions"),
     "Device.create_context.options": OPTIONS.format("ContextOptions"),
     "Device.create_event.options": OPTIONS.format("EventOptions"),
+    "Device.create_mipmapped_array.options": "MipmappedArrayOptions | dict[str, Any]",
+    "Device.create_opaque_array.options": "OpaqueArrayOptions | dict[str, Any]",
     "Device.create_stream.obj": "IsStreamType | None",
     "Device.create_stream.options": OPTIONS.format("StreamOptions"),
+    "Device.create_surface_object.resource": "ResourceDescriptor",
+    "Device.create_texture_object.options": OPTIONS.format("TextureObjectOptions"),
+    "Device.create_texture_object.resource": "ResourceDescriptor",
     "DeviceMemoryResource.__init__.options": OPTIONS.format("DeviceMemoryResourceOptions"),
     "GraphBuilder.complete.options": OPTIONS.format("GraphCompleteOptions"),
     "GraphBuilder.debug_dot_print.options": OPTIONS.format("GraphDebugPrintOptions"),
     "GraphDefinition.debug_dot_print.options": OPTIONS.format("GraphDebugPrintOptions"),
     "GraphDefinition.instantiate.options": OPTIONS.format("GraphCompleteOptions"),
     "Linker.__init__.options": OPTIONS.format("LinkerOptions"),
+    "MipmappedArray.get_level.level": "int",
+    "OpaqueArray.copy_from.src": "Any",
+    "OpaqueArray.copy_to.dst": "Any",
+    "ResourceDescriptor.from_opaque_array.array": "OpaqueArray",
+    "ResourceDescriptor.from_mipmapped_array.mipmapped_array": "MipmappedArray",
+    **{
+        f"ResourceDescriptor.{function}.{name}": type_
+        for function in ("from_linear", "from_pitch2d")
+        for name, type_ in {
+            "buffer": "Buffer",
+            "num_channels": "int",
+            "size_bytes": "int | None",
+            "width": "int",
+            "height": "int",
+            "pitch_bytes": "int",
+        }.items()
+    },
     "ManagedMemoryResource.__init__.options": OPTIONS.format("ManagedMemoryResourceOptions"),
     "PinnedMemoryResource.__init__.options": OPTIONS.format("PinnedMemoryResourceOptions"),
     "Program.__init__.options": OPTIONS.format("ProgramOptions"),
@@ -210,6 +233,17 @@ SINGLE_RESULTS = {
     },
     "Device.to_system_device": "system.Device",
     "Buffer.__enter__": "Buffer",
+    **{
+        f"{name}.__enter__": name for name in ("OpaqueArray", "MipmappedArray", "TextureObject", "SurfaceObject")
+    },
+    "OpaqueArray.copy_to": "Any",
+    "OpaqueArray.format": "ArrayFormatType",
+    "MipmappedArray.format": "ArrayFormatType",
+    "ResourceDescriptor.format": "ArrayFormatType | None",
+    "ResourceDescriptor.source": "OpaqueArray | MipmappedArray | Buffer",
+    "TextureObject.options": "TextureObjectOptions",
+    "TextureObject.resource": "ResourceDescriptor | None",
+    "SurfaceObject.resource": "ResourceDescriptor | None",
     "Buffer.device_id": "int",
     "GraphBuilder.begin_building": "GraphBuilder",
     "GraphBuilder.end_building": "GraphBuilder",

@@ -45,14 +45,19 @@ void bind_managed_memory(nb::module_& module);
 void bind_memory_batches(nb::module_& module);
 void bind_memory_pools(nb::module_& module);
 void bind_memory_resource(nb::module_& module);
+void bind_mipmapped_array(nb::module_& module);
 void bind_object_code(nb::module_& module);
+void bind_opaque_array(nb::module_& module);
 void bind_program(nb::module_& module);
 void bind_program_cache(nb::module_& module);
 void bind_program_options(nb::module_& module);
+void bind_resource_descriptor(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_strided_layout(nb::module_& module);
 void bind_strided_memory_view(nb::module_& module);
+void bind_surface_object(nb::module_& module);
 void bind_system(nb::module_& module);
+void bind_texture_object(nb::module_& module);
 void bind_virtual_memory_resource(nb::module_& module);
 
 /// For functions whose arguments need no Python.

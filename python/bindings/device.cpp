@@ -5,6 +5,7 @@
 #include "bindings/event.hpp"
 #include "bindings/memory_resource.hpp"
 #include "bindings/system.hpp"
+#include "bindings/texture.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -225,6 +226,29 @@ void bind_device(nb::module_& module) {
             without_gil([&] { device.sync(); });
           },
           "Waits until all work of the device's context is done.")
+      .def(
+          "create_opaque_array",
+          [](const PythonDevice& self, nb::handle options) { return create_opaque_array(initialised(self), options); },
+          "options"_a.none(), "An array of texels, for textures and surfaces.")
+      .def(
+          "create_mipmapped_array",
+          [](const PythonDevice& self, nb::handle options) {
+            return create_mipmapped_array(initialised(self), options);
+          },
+          "options"_a.none(), "An array of texels in several levels of detail.")
+      .def(
+          "create_texture_object",
+          [](const PythonDevice& self, nb::handle resource, nb::handle options) {
+            return create_texture_object(initialised(self), resource, options);
+          },
+          nb::kw_only(), "resource"_a.none(), "options"_a = nb::none(),
+          "A texture of what a ResourceDescriptor describes, for kernels to read.")
+      .def(
+          "create_surface_object",
+          [](const PythonDevice& self, nb::handle resource) {
+            return create_surface_object(initialised(self), resource);
+          },
+          nb::kw_only(), "resource"_a.none(), "A surface of an OpaqueArray, for kernels to read and write.")
       .def(
           "to_system_device",
           [](const PythonDevice& self) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "bindings/dlpack_exchange.hpp"
+#include "bindings/texture.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -22,6 +23,8 @@ enum class Passing {
   array,
   handle,
   condition,
+  texture,
+  surface,
   unknown
 };
 
@@ -52,6 +55,8 @@ Passing look_up_passing(nb::handle argument) {
   if (nb::isinstance<Buffer>(argument)) return Passing::buffer;
   if (nb::isinstance<PythonView>(argument)) return Passing::view;
   if (nb::isinstance<graph::GraphCondition>(argument)) return Passing::condition;
+  if (nb::isinstance<PythonTexture>(argument)) return Passing::texture;
+  if (nb::isinstance<PythonSurface>(argument)) return Passing::surface;
   if (derives_from(type, "numpy", "generic")) return Passing::bytes;
   if (PyLong_Check(argument.ptr())) return Passing::integer;
   if (PyFloat_Check(argument.ptr())) return Passing::floating;
@@ -86,8 +91,9 @@ bool is_array_type(nb::handle type) {
 
 /// Whether it is a class of the extension, which lives as long as that does.
 bool is_own_type(PyTypeObject* type) {
-  const nb::handle own[] = {nb::type<Buffer>(), nb::type<ManagedBuffer>(), nb::type<PythonView>(),
-                            nb::type<graph::GraphCondition>()};
+  const nb::handle own[] = {nb::type<Buffer>(),        nb::type<ManagedBuffer>(),
+                            nb::type<PythonView>(),    nb::type<graph::GraphCondition>(),
+                            nb::type<PythonTexture>(), nb::type<PythonSurface>()};
   return std::any_of(std::begin(own), std::end(own),
                      [&](nb::handle each) { return each.ptr() == reinterpret_cast<PyObject*>(type); });
 }
@@ -113,6 +119,14 @@ Buffer buffer_that_keeps(nb::handle array) {
   return Buffer::from_handle(reinterpret_cast<std::uintptr_t>(array.ptr()), 0, kept_object(array));
 }
 
+/// The same for a texture or surface, which graphs keep also when it is closed.
+template <detail::Bindless Object>
+Buffer buffer_that_keeps_object(const Object& object) {
+  auto kept = detail::BindlessAccess::keep(object);
+  const std::uint64_t handle = kept.handle();
+  return Buffer::from_handle(handle, 0, std::make_shared<decltype(kept)>(std::move(kept)));
+}
+
 [[noreturn]] void refuse(std::size_t index, const std::string& problem) {
   throw nb::type_error(("argument " + std::to_string(index + 1) + " " + problem).c_str());
 }
@@ -124,8 +138,8 @@ Buffer buffer_that_keeps(nb::handle array) {
                       ", which is memory of the host: copy it into a Buffer, and pass that");
   }
   refuse(index, "is of unsupported type: " + type_of(argument) +
-                    "; pass a Buffer, a number, a scalar of NumPy, a value of ctypes, or an array with "
-                    "__cuda_array_interface__");
+                    "; pass a Buffer, a texture, a number, a scalar of NumPy, a value of ctypes, or an array "
+                    "with __cuda_array_interface__");
 }
 
 [[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {
@@ -184,6 +198,10 @@ void KernelArgumentList::add(std::size_t index, nb::handle argument, std::option
     case Passing::view: return put(index, nb::inst_ptr<PythonView>(argument)->ptr);
     case Passing::condition:
       return put(index, static_cast<std::uint64_t>(nb::cast<const graph::GraphCondition&>(argument).handle()));
+    case Passing::texture:
+      return put(index, detail::BindlessAccess::handle(nb::inst_ptr<PythonTexture>(argument)->texture));
+    case Passing::surface:
+      return put(index, detail::BindlessAccess::handle(nb::inst_ptr<PythonSurface>(argument)->surface));
     case Passing::integer: return put_integer(index, argument, declared);
     case Passing::floating: return put_float(index, argument, declared);
     case Passing::complex: return put_complex(index, argument);
@@ -275,6 +293,12 @@ std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments) {
       case Passing::view:
       case Passing::tensor:
       case Passing::array: buffers.push_back(buffer_that_keeps(argument)); break;
+      case Passing::texture:
+        buffers.push_back(buffer_that_keeps_object(nb::inst_ptr<PythonTexture>(argument)->texture));
+        break;
+      case Passing::surface:
+        buffers.push_back(buffer_that_keeps_object(nb::inst_ptr<PythonSurface>(argument)->surface));
+        break;
       default: break;
     }
   }

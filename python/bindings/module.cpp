@@ -37,6 +37,11 @@ NB_MODULE(_core, module) {
   bind_memory_batches(module);
   bind_strided_layout(module);
   bind_strided_memory_view(module);
+  bind_opaque_array(module);
+  bind_mipmapped_array(module);
+  bind_resource_descriptor(module);
+  bind_texture_object(module);
+  bind_surface_object(module);
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);

@@ -80,7 +80,7 @@ Stream own_stream_from(nb::handle object) {
   if (nb::isinstance<graph::GraphBuilder>(object)) return nb::cast<const graph::GraphBuilder&>(object).stream();
   if (object.is_none())
     throw nb::type_error("stream is required: pass device.default_stream explicitly to use the default stream");
-  throw nb::type_error(("stream must be a Stream or a GraphBuilder, not " + type_of(object)).c_str());
+  throw nb::type_error(("Stream or GraphBuilder expected as the stream, not " + type_of(object)).c_str());
 }
 
 Stream stream_from(nb::handle object) {

@@ -50,7 +50,7 @@ del show_as_members_of
 
 def __getattr__(name: str) -> object:
     """Modules of the package that are imported when somebody asks for them."""
-    if name in ("graph", "system", "typing", "utils"):
+    if name in ("graph", "system", "texture", "typing", "utils"):
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")

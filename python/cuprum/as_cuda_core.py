@@ -53,6 +53,8 @@ PRIVATE_MODULES = frozenset(
     """.split()
 )
 
+TEXTURE_MODULES = frozenset(("texture._array", "texture._mipmapped_array", "texture._surface", "texture._texture"))
+
 SYSTEM_MODULES = frozenset(("system._device", "system._nvml_context", "system._system", "system._system_events"))
 
 # Where a private module's names are looked up.
@@ -204,6 +206,8 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         return EVERYWHERE
     if inner in SYSTEM_MODULES:
         return ("cuprum.system._device", "cuprum.system", "cuprum.system._events", "cuprum.system._nvml_context")
+    if inner in TEXTURE_MODULES:
+        return ("cuprum.texture", "cuprum._texture_options")
     if inner.startswith("_") or "._" in inner:
         return None
     module = f"cuprum.{inner}"
