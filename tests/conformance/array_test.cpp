@@ -55,6 +55,41 @@ TEST_F(Array, RefusesWhatIsNoArray) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, refused(array_descriptor(std::size_t{1} << 20, 8, 0)));
 }
 
+TEST_F(Array, RefusesSurfacesAndLevelsThatAreTooLarge) {
+  const auto limit = [&](CUdevice_attribute attribute) {
+    int value = 0;
+    EXPECT_SUCCESS(CU(cuDeviceGetAttribute)(&value, attribute, 0));
+    return static_cast<std::size_t>(value);
+  };
+  const std::size_t line = limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH);
+  if (const std::size_t width = limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH) + 1; width <= line) {
+    const auto descriptor = [&](unsigned flags) {
+      return array_descriptor(width, 0, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, flags);
+    };
+    CUarray array = nullptr;
+    const auto surface = descriptor(CUDA_ARRAY3D_SURFACE_LDST), texture = descriptor(0);
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuArray3DCreate)(&array, &surface));
+    ASSERT_SUCCESS(CU(cuArray3DCreate)(&array, &texture));
+    EXPECT_SUCCESS(CU(cuArrayDestroy)(array));
+  }
+  const std::size_t width = limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH) + 1;
+  const auto descriptor = array_descriptor(width, 0, 0, CU_AD_FORMAT_UNSIGNED_INT8);
+  CUmipmappedArray array = nullptr;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMipmappedArrayCreate)(&array, &descriptor, 2));
+}
+
+TEST_F(Array, MipmappedHasAtLeastOneLevelAndNoneBelowASingleTexel) {
+  const auto descriptor = array_descriptor(16, 12, 0, CU_AD_FORMAT_UNSIGNED_INT8);
+  for (const auto& [asked, there] : {std::pair(0u, 1u), std::pair(40u, 5u)}) {
+    CUmipmappedArray array = nullptr;
+    ASSERT_SUCCESS(CU(cuMipmappedArrayCreate)(&array, &descriptor, asked));
+    CUarray level = nullptr;
+    EXPECT_SUCCESS(CU(cuMipmappedArrayGetLevel)(&level, array, there - 1));
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMipmappedArrayGetLevel)(&level, array, there));
+    EXPECT_SUCCESS(CU(cuMipmappedArrayDestroy)(array));
+  }
+}
+
 TEST_F(Array, TakesRowsFromTheHostAndGivesThemBack) {
   const TestArray array(array_descriptor(5, 3, 2, CU_AD_FORMAT_UNSIGNED_INT8, 4));
   fill_array(array.get(), 20, 3, 2, numbers(120));

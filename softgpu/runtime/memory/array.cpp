@@ -36,6 +36,18 @@ constexpr Limits kPlanes{ATTRIBUTE(TEXTURE2D_LAYERED_WIDTH), ATTRIBUTE(TEXTURE2D
 constexpr Limits kCube{ATTRIBUTE(TEXTURECUBEMAP_WIDTH), ATTRIBUTE(TEXTURECUBEMAP_WIDTH), kNone};
 constexpr Limits kCubes{ATTRIBUTE(TEXTURECUBEMAP_LAYERED_WIDTH), ATTRIBUTE(TEXTURECUBEMAP_LAYERED_WIDTH),
                         ATTRIBUTE(TEXTURECUBEMAP_LAYERED_LAYERS)};
+constexpr Limits kMipmappedLine{ATTRIBUTE(TEXTURE1D_MIPMAPPED_WIDTH), kNone, kNone};
+constexpr Limits kMipmappedPlane{ATTRIBUTE(TEXTURE2D_MIPMAPPED_WIDTH), ATTRIBUTE(TEXTURE2D_MIPMAPPED_HEIGHT), kNone};
+// What kernels can write has limits of its own, besides.
+constexpr Limits kSurfaceLine{ATTRIBUTE(SURFACE1D_WIDTH), kNone, kNone};
+constexpr Limits kSurfacePlane{ATTRIBUTE(SURFACE2D_WIDTH), ATTRIBUTE(SURFACE2D_HEIGHT), kNone};
+constexpr Limits kSurfaceVolume{ATTRIBUTE(SURFACE3D_WIDTH), ATTRIBUTE(SURFACE3D_HEIGHT), ATTRIBUTE(SURFACE3D_DEPTH)};
+constexpr Limits kSurfaceLines{ATTRIBUTE(SURFACE1D_LAYERED_WIDTH), kNone, ATTRIBUTE(SURFACE1D_LAYERED_LAYERS)};
+constexpr Limits kSurfacePlanes{ATTRIBUTE(SURFACE2D_LAYERED_WIDTH), ATTRIBUTE(SURFACE2D_LAYERED_HEIGHT),
+                                ATTRIBUTE(SURFACE2D_LAYERED_LAYERS)};
+constexpr Limits kSurfaceCube{ATTRIBUTE(SURFACECUBEMAP_WIDTH), ATTRIBUTE(SURFACECUBEMAP_WIDTH), kNone};
+constexpr Limits kSurfaceCubes{ATTRIBUTE(SURFACECUBEMAP_LAYERED_WIDTH), ATTRIBUTE(SURFACECUBEMAP_LAYERED_WIDTH),
+                               ATTRIBUTE(SURFACECUBEMAP_LAYERED_LAYERS)};
 #undef ATTRIBUTE
 
 bool within(const Device& device, const Limits& limits, const Descriptor& descriptor) {
@@ -49,12 +61,20 @@ bool within(const Device& device, const Limits& limits, const Descriptor& descri
 bool is_cube(const Descriptor& descriptor) { return (descriptor.Flags & CUDA_ARRAY3D_CUBEMAP) != 0; }
 bool is_layered(const Descriptor& descriptor) { return (descriptor.Flags & CUDA_ARRAY3D_LAYERED) != 0; }
 
-const Limits& limits_of(const Descriptor& descriptor) {
+const Limits& limits_of(const Descriptor& descriptor, bool is_mipmapped) {
   if (is_cube(descriptor)) return is_layered(descriptor) ? kCubes : kCube;
   if (is_layered(descriptor)) return descriptor.Height == 0 ? kLines : kPlanes;
   if (descriptor.Depth != 0) return kVolume;
-  if (descriptor.Height == 0) return kLine;
-  return (descriptor.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0 ? kGathered : kPlane;
+  if (descriptor.Height == 0) return is_mipmapped ? kMipmappedLine : kLine;
+  if ((descriptor.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0) return kGathered;
+  return is_mipmapped ? kMipmappedPlane : kPlane;
+}
+
+const Limits& surface_limits_of(const Descriptor& descriptor) {
+  if (is_cube(descriptor)) return is_layered(descriptor) ? kSurfaceCubes : kSurfaceCube;
+  if (is_layered(descriptor)) return descriptor.Height == 0 ? kSurfaceLines : kSurfacePlanes;
+  if (descriptor.Depth != 0) return kSurfaceVolume;
+  return descriptor.Height == 0 ? kSurfaceLine : kSurfacePlane;
 }
 
 void check_flags(unsigned flags) {
@@ -67,7 +87,7 @@ void check_flags(unsigned flags) {
           "softgpu has no sparse, deferred-mapping, depth or video arrays");
 }
 
-void check(const Device& device, const Descriptor& descriptor) {
+void check(const Device& device, const Descriptor& descriptor, bool is_mipmapped) {
   check_flags(descriptor.Flags);
   require(descriptor.Width != 0, CUDA_ERROR_INVALID_VALUE, "an array without a width");
   const bool layered = is_layered(descriptor);
@@ -82,9 +102,13 @@ void check(const Device& device, const Descriptor& descriptor) {
   const bool gathers = (descriptor.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0;
   require(!gathers || (descriptor.Height != 0 && descriptor.Depth == 0), CUDA_ERROR_INVALID_VALUE,
           "gathering needs a two-dimensional array");
-  const Limits& limits = limits_of(descriptor);
+  const Limits& limits = limits_of(descriptor, is_mipmapped);
   require(within(device, limits, descriptor) || (&limits == &kVolume && within(device, kDeepVolume, descriptor)),
           CUDA_ERROR_INVALID_VALUE, "the array is larger than its kind may be (CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…)");
+  require(
+      (descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) == 0 || within(device, surface_limits_of(descriptor), descriptor),
+      CUDA_ERROR_INVALID_VALUE,
+      "the array is larger than a surface of its kind may be (CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE…)");
 }
 
 std::uint32_t at_least_one(std::size_t extent) { return static_cast<std::uint32_t>(std::max<std::size_t>(extent, 1)); }
@@ -156,15 +180,14 @@ Image image_of_level(const Image& whole, const Descriptor& descriptor, unsigned 
 }  // namespace
 
 std::shared_ptr<Array> Array::create(MemoryServices& services, Context& context, const Descriptor& descriptor) {
-  check(context.device(), descriptor);
+  check(context.device(), descriptor, false);
   return std::make_shared<Array>(context, descriptor, allocate(services, context, lay_out(descriptor, 1)), false);
 }
 
 std::shared_ptr<MipmappedArray> MipmappedArray::create(MemoryServices& services, Context& context,
                                                        const Descriptor& descriptor, unsigned levels) {
-  check(context.device(), descriptor);
-  require(levels != 0, CUDA_ERROR_INVALID_VALUE, "an array without levels");
-  const unsigned count = std::min(levels, levels_of(descriptor));
+  check(context.device(), descriptor, true);
+  const unsigned count = std::clamp(levels, 1u, levels_of(descriptor));
   return std::make_shared<MipmappedArray>(services, context, descriptor,
                                           allocate(services, context, lay_out(descriptor, count)));
 }

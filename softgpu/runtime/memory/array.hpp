@@ -37,7 +37,7 @@ class Array {
 
 class MipmappedArray {
  public:
-  // As many levels as there are down to a single texel, if more are asked for.
+  // At least one level, and at most as many as there are down to a single texel, whatever is asked for.
   static std::shared_ptr<MipmappedArray> create(MemoryServices& services, Context& context,
                                                 const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
   MipmappedArray(MemoryServices& services, Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
