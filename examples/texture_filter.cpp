@@ -1,5 +1,5 @@
-// Textures and surfaces: an image is made four times as large and turned a little. A texture reads it between its pixels
-// and beyond its edges, a surface writes the result.
+// Textures and surfaces: an image is made four times as large and turned a little. A texture reads it between its
+// pixels and beyond its edges, a surface writes the result.
 #include <cmath>
 #include <cuprum/cuprum.hpp>
 #include <vector>
@@ -45,10 +45,8 @@ void example() {
   const OpaqueArray image =
       device.create_opaque_array({.shape = {small, small}, .format = ArrayFormatType::uint8, .num_channels = 4});
   image.copy_from(gradient(small), stream);
-  const OpaqueArray result = device.create_opaque_array({.shape = {large, large},
-                                                         .format = ArrayFormatType::uint8,
-                                                         .num_channels = 4,
-                                                         .is_surface_load_store = true});
+  const OpaqueArray result = device.create_opaque_array(
+      {.shape = {large, large}, .format = ArrayFormatType::uint8, .num_channels = 4, .is_surface_load_store = true});
   std::cout << "from " << image << "\nto " << result << '\n';
 
   // Integers are read as floats from 0 to 1, or they could not be blended; beyond the edges it is green.
@@ -73,7 +71,8 @@ void example() {
   draw(0);
   bool is_smooth = true;
   for (std::size_t x = 8; x + 8 < large; ++x) {
-    const double expected = 4 * ((static_cast<double>(x) + 0.5) / 4 - 0.5);  // the pixel's place among those of the image
+    const double expected =
+        4 * ((static_cast<double>(x) + 0.5) / 4 - 0.5);  // the pixel's place among those of the image
     is_smooth = is_smooth && std::abs(at(x, 128).red - expected) <= 2;
   }
   check(is_smooth, "the pixels in between are blended");
