@@ -58,7 +58,7 @@ MAY_INCLUDE = {
     "softgpu/runtime/base": ["softgpu/jit", "softgpu/memory", "softgpu/usage"],  # the compiler's settings are among the driver's
     "softgpu/runtime/work": ["softgpu/runtime/base", "softgpu/exec", "softgpu/memory", "softgpu/usage"],
     "softgpu/runtime/memory": ["softgpu/runtime/work", "softgpu/runtime/base", "softgpu/exec", "softgpu/texture",
-                               "softgpu/memory", "softgpu/usage"],
+                               "softgpu/memory", "softgpu/usage", "softgpu/abi"],
     "softgpu/runtime/code": ["softgpu/runtime/memory", "softgpu/runtime/work", "softgpu/runtime/base", "softgpu/jit",
                              "softgpu/exec", "softgpu/memory", "softgpu/ptx", "softgpu/abi", "src/device_image"],
     "softgpu/runtime/graphs": ["softgpu/runtime/code", "softgpu/runtime/memory", "softgpu/runtime/work",

@@ -55,7 +55,7 @@ constexpr Row kRows[] = {
     FIXED(COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT),
     FIXED(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2),
     FIXED(UNIFIED_FUNCTION_POINTERS, 0),
-    FIXED(TENSOR_MAP_ACCESS_SUPPORTED, 0),
+    COMPUTED(TENSOR_MAP_ACCESS_SUPPORTED, device.profile().has_tensor_maps()),
 
     // Where it is.
     COMPUTED(PCI_BUS_ID, device.ordinal() + 1),

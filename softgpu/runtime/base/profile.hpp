@@ -21,6 +21,7 @@ struct Profile {
   int shared_reserved_per_block;  // bytes
 
   bool has_clusters() const { return compute_capability >= 90; }
+  bool has_tensor_maps() const { return compute_capability >= 90; }
 };
 
 // The profile of the newest capability that is not newer than this one.
