@@ -44,6 +44,7 @@
 #include <cuprum/memory_pool.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/object_code.hpp>
+#include <cuprum/opaque_tensor_map.hpp>
 #include <cuprum/pathfinder.hpp>
 #include <cuprum/pinned_memory_resource.hpp>
 #include <cuprum/prepared_launch.hpp>
@@ -53,6 +54,7 @@
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_layout.hpp>
 #include <cuprum/strided_memory_view.hpp>
+#include <cuprum/tensor_map.hpp>
 #include <cuprum/texture.hpp>
 #include <cuprum/typed_kernel.hpp>
 #include <cuprum/untyped_prepared_launch.hpp>

@@ -15,6 +15,7 @@
 //   cudaTextureObject_t  a texture::TextureObject; cudaSurfaceObject_t: a texture::SurfaceObject
 //   a struct             a trivially copyable struct of the same layout: members of the same types in the same order
 //                        and, where they have one, the same alignas; only the size is compared
+//   CUtensorMap          a TensorMapDescriptor
 //
 // Arrays, references to objects with constructors and host functions are refused by the compiler. Where the arguments
 // are known only at run time, pass KernelArguments: addresses and sizes. TypedKernel

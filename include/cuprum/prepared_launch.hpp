@@ -64,6 +64,18 @@ class ArgumentSlot<Object> {
   decltype(BindlessAccess::keep(std::declval<const Object&>())) object_;
 };
 
+/// The memory that a tensor map describes is kept.
+template <>
+class ArgumentSlot<OpaqueTensorMap> {
+ public:
+  explicit ArgumentSlot(const TensorMapArgument& argument) : map_(argument.map()), memory_(argument.keep()) {}
+  const OpaqueTensorMap& value() const { return map_; }
+
+ private:
+  OpaqueTensorMap map_;
+  Kept<BufferResource> memory_;
+};
+
 template <typename Queue, typename... Values>
 void launch_plan_values(const Queue& stream, const LaunchPlan& plan, const Values&... values) {
   void* addresses[] = {argument_address(values)..., nullptr};
@@ -81,10 +93,10 @@ struct NthParameter {
 /// A launch whose kernel, configuration and arguments were looked up and checked once. Launching it costs what the
 /// driver's own call costs; an argument is written only when it changes. Made by prepare().
 ///
-/// Keeps alive: the kernel, the stream, and the textures, the surfaces and the memory of the buffers among its
-/// arguments, whether or not they are closed later: it works as before then, and the stream is released and the memory
-/// freed when no prepared launch has them any more. It does so as long as it exists or until another argument is set,
-/// not until the kernel has run. Memory that is named by a pointer or a std::span is the caller's business.
+/// Keeps alive: the kernel, the stream, and the textures, the surfaces and the memory of the buffers and tensor maps
+/// among its arguments, whether or not they are closed later: it works as before then, and the stream is released and
+/// the memory freed when no prepared launch has them any more. It does so as long as it exists or until another argument
+/// is set, not until the kernel has run. Memory that is named by a pointer or a std::span is the caller's business.
 ///
 /// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
 /// must not run beside any other use.

@@ -23,6 +23,8 @@
 namespace cuprum::inline CUPRUM_ABI {
 
 class Stream;
+class TensorMapDescriptor;
+struct TensorMapDescriptorOptions;
 
 namespace detail {
 struct MemoryOf;
@@ -222,6 +224,11 @@ class CUPRUM_API StridedMemoryView {
     check_type(type_of<std::remove_cv_t<T>>(), std::is_const_v<T>);
     return reinterpret_cast<T*>(ptr());
   }
+
+  /// A description of the view for the copy engine of GPUs since compute capability 9.0, which moves tiles of it; see
+  /// <cuprum/tensor_map.hpp>. Throws InvalidArgument for a view or options that it can't have, and NotSupported where
+  /// the device has no tensor maps.
+  TensorMapDescriptor as_tensor_map(const TensorMapDescriptorOptions& options) const;
 
   /// Queues a copy of all elements of `source`, whose shape, itemsize and type (where both have one) must be those of
   /// this view, between any two kinds of memory. The views must not overlap, no two elements of this view may share

@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <cuprum/buffer.hpp>
 #include <cuprum/detail/cuda_handles.hpp>
+#include <cuprum/opaque_tensor_map.hpp>
 #include <memory>
 #include <span>
 #include <type_traits>
 
 namespace cuprum::inline CUPRUM_ABI {
 class StridedMemoryView;
-}
+class TensorMapDescriptor;
+}  // namespace cuprum::inline CUPRUM_ABI
 namespace cuprum::inline CUPRUM_ABI::texture {
 class SurfaceObject;
 class TextureObject;
@@ -24,11 +26,19 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 template <typename T>
 concept View = std::same_as<T, StridedMemoryView>;
 
-/// What a view keeps.
+/// A tensor map, which is passed as its bytes. It need not be complete, either.
+template <typename T>
+concept TensorMap = std::same_as<T, TensorMapDescriptor>;
+
+/// What a view or a tensor map keeps.
 struct MemoryOf {
   template <View Elements>
   static const Kept<BufferResource>& view(const Elements& elements) {
     return elements.memory_;
+  }
+  template <TensorMap Map>
+  static const Kept<BufferResource>& tensor_map(const Map& map) {
+    return view(map.view());
   }
 };
 
@@ -89,6 +99,8 @@ decltype(auto) argument_value(const T& argument) {
     return argument.ptr();
   } else if constexpr (Bindless<T>) {
     return BindlessAccess::handle(argument);
+  } else if constexpr (TensorMap<T>) {
+    return argument.opaque();  // a reference
   } else if constexpr (std::is_null_pointer_v<T>) {
     return DevicePointer{0};  // an object of its type need not hold zeros
   } else if constexpr (is_span<T>) {
@@ -194,6 +206,23 @@ class PointerArgument {
   const Kept<BufferResource>* memory_ = nullptr;  ///< of a view
 };
 
+/// What a launch takes for a tensor map among the parameters of a typed kernel: a TensorMapDescriptor, or its bytes.
+/// Refers to what it is made of.
+class TensorMapArgument {
+ public:
+  TensorMapArgument(const OpaqueTensorMap& map) : map_(&map) {}
+  template <TensorMap Map>
+  TensorMapArgument(const Map& map) : map_(&map.opaque()), memory_(&MemoryOf::tensor_map(map)) {}
+
+  const OpaqueTensorMap& map() const { return *map_; }
+  /// Keeps the memory that it describes, if that is known.
+  Kept<BufferResource> keep() const { return memory_ ? *memory_ : Kept<BufferResource>{}; }
+
+ private:
+  const OpaqueTensorMap* map_;
+  const Kept<BufferResource>* memory_ = nullptr;
+};
+
 /// What a launch takes for a parameter of a typed kernel. Numbers convert as in a call of a function.
 template <typename Parameter>
 struct TypedArgument {
@@ -202,6 +231,10 @@ struct TypedArgument {
 template <typename T>
 struct TypedArgument<T*> {
   using Type = PointerArgument<T>;
+};
+template <>
+struct TypedArgument<OpaqueTensorMap> {
+  using Type = TensorMapArgument;
 };
 template <typename Parameter>
 using TypedArgumentOf = typename TypedArgument<Parameter>::Type;
@@ -218,6 +251,7 @@ template <typename T>
 T* typed_value(const PointerArgument<T>& argument) {
   return argument.pointer();
 }
+inline const OpaqueTensorMap& typed_value(const TensorMapArgument& argument) { return argument.map(); }
 
 /// The parameter type that a launch is prepared with for an argument of type T.
 template <typename T>
@@ -228,6 +262,10 @@ template <typename T>
   requires(std::derived_from<T, Buffer> || std::is_null_pointer_v<T> || View<T>)
 struct ParameterFor<T> {
   using Type = const void*;  // which any buffer and any pointer can replace
+};
+template <TensorMap T>
+struct ParameterFor<T> {
+  using Type = OpaqueTensorMap;
 };
 template <typename T, std::size_t Extent>
 struct ParameterFor<std::span<T, Extent>> {

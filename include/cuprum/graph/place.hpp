@@ -35,6 +35,8 @@ void keep_buffer(KeptBuffers& kept, const T& argument) {
     kept.push_back(MemoryOf::view(argument));
   } else if constexpr (Bindless<T>) {
     kept.push_back(keep_as_memory(argument));
+  } else if constexpr (TensorMap<T>) {
+    kept.push_back(MemoryOf::tensor_map(argument));
   } else if constexpr (std::same_as<T, KernelArguments>) {
     for (const Buffer& buffer : argument.buffers) kept.push_back(keep_memory(buffer));
   }
