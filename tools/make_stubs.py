@@ -37,6 +37,13 @@ from ._options import (
     StreamOptions,
     VirtualMemoryResourceOptions,
 )
+from ._tensor_map import (
+    TensorMapDescriptorOptions,
+    TensorMapInterleave,
+    TensorMapL2Promotion,
+    TensorMapOOBFill,
+    TensorMapSwizzle,
+)
 from ._texture_options import MipmappedArrayOptions, OpaqueArrayOptions, TextureObjectOptions
 from ._types import ComputeCapability
 from .typing import ArrayFormatType, GraphConditionalType, GraphMemoryType, IsStreamType, ObjectCodeFormatType, SourceCodeType
@@ -160,6 +167,13 @@ SINGLE_PARAMETERS = {
     "_program_arguments.target_type": "str | None",
     "_program_cache_key.code": "str | bytes | bytearray",
     "Stream.record.options": OPTIONS.format("EventOptions"),
+    "StridedMemoryView.as_tensor_map.box_dim": "Iterable[int] | None",
+    "StridedMemoryView.as_tensor_map.element_strides": "Iterable[int] | None",
+    "StridedMemoryView.as_tensor_map.interleave": "TensorMapInterleave | None",
+    "StridedMemoryView.as_tensor_map.l2_promotion": "TensorMapL2Promotion | None",
+    "StridedMemoryView.as_tensor_map.oob_fill": "TensorMapOOBFill | None",
+    "StridedMemoryView.as_tensor_map.options": OPTIONS.format("TensorMapDescriptorOptions"),
+    "StridedMemoryView.as_tensor_map.swizzle": "TensorMapSwizzle | None",
     "VirtualMemoryResource.__init__.config": OPTIONS.format("VirtualMemoryResourceOptions"),
     "VirtualMemoryResource.modify_allocation.config": OPTIONS.format("VirtualMemoryResourceOptions"),
     "copy_batch.options": "CopyOptions | dict[str, Any] | Sequence[CopyOptions] | None",
@@ -257,6 +271,10 @@ SINGLE_RESULTS = {
     "ManagedBuffer.preferred_location": "Device | Host | None",
     "ManagedMemoryResource.allocate": "ManagedBuffer",
     "Stream.record": "Event",
+    "StridedMemoryView.as_tensor_map": "TensorMapDescriptor",
+    "TensorMapDescriptor._from_im2col": "TensorMapDescriptor",
+    "TensorMapDescriptor._from_im2col_wide": "TensorMapDescriptor",
+    "TensorMapDescriptor._from_tiled": "TensorMapDescriptor",
 }
 
 # What mypy would say of cuda.core, too.

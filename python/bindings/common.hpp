@@ -57,6 +57,7 @@ void bind_strided_layout(nb::module_& module);
 void bind_strided_memory_view(nb::module_& module);
 void bind_surface_object(nb::module_& module);
 void bind_system(nb::module_& module);
+void bind_tensor_map(nb::module_& module);
 void bind_texture_object(nb::module_& module);
 void bind_virtual_memory_resource(nb::module_& module);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "bindings/dlpack_exchange.hpp"
+#include "bindings/tensor_map.hpp"
 #include "bindings/texture.hpp"
 
 namespace cuprum::python {
@@ -20,6 +21,7 @@ enum class Passing {
   inside,
   bytes,
   tensor,
+  tensor_map,
   array,
   handle,
   condition,
@@ -57,6 +59,7 @@ Passing look_up_passing(nb::handle argument) {
   if (nb::isinstance<graph::GraphCondition>(argument)) return Passing::condition;
   if (nb::isinstance<PythonTexture>(argument)) return Passing::texture;
   if (nb::isinstance<PythonSurface>(argument)) return Passing::surface;
+  if (nb::isinstance<PythonTensorMap>(argument)) return Passing::tensor_map;
   if (derives_from(type, "numpy", "generic")) return Passing::bytes;
   if (PyLong_Check(argument.ptr())) return Passing::integer;
   if (PyFloat_Check(argument.ptr())) return Passing::floating;
@@ -93,7 +96,8 @@ bool is_array_type(nb::handle type) {
 bool is_own_type(PyTypeObject* type) {
   const nb::handle own[] = {nb::type<Buffer>(),        nb::type<ManagedBuffer>(),
                             nb::type<PythonView>(),    nb::type<graph::GraphCondition>(),
-                            nb::type<PythonTexture>(), nb::type<PythonSurface>()};
+                            nb::type<PythonTexture>(), nb::type<PythonSurface>(),
+                            nb::type<PythonTensorMap>()};
   return std::any_of(std::begin(own), std::end(own),
                      [&](nb::handle each) { return each.ptr() == reinterpret_cast<PyObject*>(type); });
 }
@@ -138,8 +142,8 @@ Buffer buffer_that_keeps_object(const Object& object) {
                       ", which is memory of the host: copy it into a Buffer, and pass that");
   }
   refuse(index, "is of unsupported type: " + type_of(argument) +
-                    "; pass a Buffer, a texture, a number, a scalar of NumPy, a value of ctypes, or an array "
-                    "with __cuda_array_interface__");
+                    "; pass a Buffer, a texture, a number, a scalar of NumPy, a value of ctypes, a TensorMapDescriptor, "
+                    "or an array with __cuda_array_interface__");
 }
 
 [[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {
@@ -207,6 +211,10 @@ void KernelArgumentList::add(std::size_t index, nb::handle argument, std::option
     case Passing::complex: return put_complex(index, argument);
     case Passing::bytes: return put_bytes_of(index, argument);
     case Passing::tensor: return put_tensor(index, argument);
+    case Passing::tensor_map:
+      addresses_[index] = &nb::inst_ptr<PythonTensorMap>(argument)->map.opaque();
+      sizes_[index] = sizeof(OpaqueTensorMap);
+      return;
     case Passing::array: return put_array(index, argument);
     case Passing::handle: return put(index, raw_value(argument, "a handle"));
     case Passing::unknown: break;
@@ -298,6 +306,10 @@ std::vector<Buffer> buffers_among(std::span<PyObject* const> arguments) {
         break;
       case Passing::surface:
         buffers.push_back(buffer_that_keeps_object(nb::inst_ptr<PythonSurface>(argument)->surface));
+        break;
+      // Not the map itself, which may move to other memory.
+      case Passing::tensor_map:
+        buffers.push_back(buffer_that_keeps(nb::inst_ptr<PythonTensorMap>(argument)->view));
         break;
       default: break;
     }

@@ -42,6 +42,7 @@ NB_MODULE(_core, module) {
   bind_resource_descriptor(module);
   bind_texture_object(module);
   bind_surface_object(module);
+  bind_tensor_map(module);
   bind_device(module);
   bind_launch_config(module);
   bind_launch(module);

@@ -252,6 +252,20 @@ void bind_strided_memory_view(nb::module_& module) {
       .def("view", &other_view, "layout"_a = nb::none(), "dtype"_a = nb::none(),
            "The same memory with another layout, another type, or both.")
       .def(
+          "as_tensor_map",
+          [](nb::handle self, nb::handle box_dim, nb::handle options, nb::handle element_strides, nb::handle data_type,
+             nb::handle interleave, nb::handle swizzle, nb::handle l2_promotion, nb::handle oob_fill) -> nb::object {
+            return nb::module_::import_("cuprum._tensor_map")
+                .attr("as_tensor_map")(self, box_dim, options, element_strides, data_type, interleave, swizzle,
+                                       l2_promotion, oob_fill);
+          },
+          "box_dim"_a = nb::none(), nb::kw_only(), "options"_a = nb::none(), "element_strides"_a = nb::none(),
+          "data_type"_a = nb::none(), "interleave"_a = nb::none(), "swizzle"_a = nb::none(),
+          "l2_promotion"_a = nb::none(), "oob_fill"_a = nb::none(),
+          "A description of the view for copies of tiles by the copy engine of GPUs since compute capability 9.0. Give "
+          "`box_dim`, the tile's shape, and what else is wanted, or all of it as TensorMapDescriptorOptions. The "
+          "descriptor keeps the memory, also when its buffer is closed.")
+      .def(
           "copy_from",
           [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
             copy_views(other, self, stream, blocking, "copy_from");

@@ -29,6 +29,7 @@ from ._core import (  # noqa: E402
     PinnedMemoryResource,
     Program,
     Stream,
+    TensorMapDescriptor,
     VirtualMemoryResource,
     default_stream,
     launch,
@@ -48,10 +49,29 @@ show_as_members_of(__name__, list(globals().values()))
 del show_as_members_of
 
 
+TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
+
+if TYPE_CHECKING:
+    from ._tensor_map import (
+        TensorMapDataType,
+        TensorMapDescriptorOptions,
+        TensorMapIm2ColWideMode,
+        TensorMapInterleave,
+        TensorMapL2Promotion,
+        TensorMapOOBFill,
+        TensorMapSwizzle,
+    )
+
+
 def __getattr__(name: str) -> object:
-    """Modules of the package that are imported when somebody asks for them."""
+    """Modules of the package, and types of tensor maps, that are imported when somebody asks for them."""
     if name in ("graph", "system", "texture", "typing", "utils"):
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name.startswith("TensorMap"):
+        from . import _tensor_map
+
+        if name in _tensor_map.__all__:
+            return getattr(_tensor_map, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -68,6 +68,7 @@ EVERYWHERE = (
     "cuprum._cuda_utils",
     "cuprum._views",
     "cuprum._memory_sets",
+    "cuprum._tensor_map",
     "cuprum._core",
     "cuprum._ipc",
 )
