@@ -43,7 +43,7 @@ Arguments random_arguments(std::mt19937_64& random, Arguments::Kind kind, unsign
 // For messages.
 std::string text(const Arguments& arguments);
 
-// Calls the entry point of the kind, for which `Entries` has static functions tiled, im2col and im2col_wide.
+// Calls the one of three entry points that is for the kind.
 template <typename Tiled, typename Im2col, typename Im2colWide>
 CUresult encode(const Arguments& a, CUtensorMap& map, Tiled tiled, Im2col im2col, Im2colWide im2col_wide) {
   const auto type = static_cast<CUtensorMapDataType>(a.data_type);

@@ -13,15 +13,13 @@ namespace cuprum::inline CUPRUM_ABI {
 
 using core::ContextChoice;
 using core::ContextGuard;
+using core::making;
 using core::max_tensor_rank;
 using core::TensorMapKind;
 using core::TensorMapRequest;
 using support::text;
 
 namespace {
-
-/// "making a tensor map of a view of float32 with …".
-std::string making(const StridedMemoryView& view) { return text("making a tensor map of ", view); }
 
 void check_between(const char* what, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
@@ -64,25 +62,26 @@ TensorMapDataType type_for(const StridedMemoryView& view, const std::optional<Te
                              "TensorMapDataType::uint8"));
 }
 
-void check_address(const StridedMemoryView& view, TensorMapInterleave interleave, const std::string& doing) {
+/// `doing` is asked what is being done when it fails.
+void check_address(const StridedMemoryView& view, TensorMapInterleave interleave, const auto& doing) {
   if (!view.is_device_accessible())
-    throw InvalidArgument(text(doing, ": the tensor must be device-accessible; copy it to memory of a device"));
+    throw InvalidArgument(text(doing(), ": the tensor must be device-accessible; copy it to memory of a device"));
   const std::int64_t alignment = core::alignment_of(interleave);
   if (view.ptr() % static_cast<DevicePointer>(alignment) != 0)
-    throw InvalidArgument(text(doing, ": its address must be a multiple of ", alignment, " bytes"));
+    throw InvalidArgument(text(doing(), ": its address must be a multiple of ", alignment, " bytes"));
 }
 
-void check_device(const StridedMemoryView& view, int device, const std::string& doing) {
+void check_device(const StridedMemoryView& view, int device, const auto& doing) {
   // Pinned and managed memory is for all devices.
   if (view.memory_kind() != MemoryKind::device || view.device_id() == device) return;
-  throw InvalidArgument(text(doing, ": a tensor on device ", device, " is expected, and this is on device ",
+  throw InvalidArgument(text(doing(), ": a tensor on device ", device, " is expected, and this is on device ",
                              view.device_id().value_or(-1)));
 }
 
-void check_capability(const core::DeviceFacts& device, TensorMapKind kind, const std::string& doing) {
+void check_capability(const core::DeviceFacts& device, TensorMapKind kind, const StridedMemoryView& view) {
   const int needed = kind == TensorMapKind::im2col_wide ? 10 : 9;
   if (device.compute_capability.major >= needed) return;
-  throw NotSupported(text(doing, ": device ", device.device, " (", device.name, ") has compute capability ",
+  throw NotSupported(text(making(view), ": device ", device.device, " (", device.name, ") has compute capability ",
                           device.compute_capability.major, '.', device.compute_capability.minor, ", and ",
                           kind == TensorMapKind::im2col_wide ? "im2col-wide needs" : "tensor maps need", ' ', needed,
                           ".0 or higher"));
@@ -137,7 +136,7 @@ TensorMapRequest request_for(TensorMapKind kind, const StridedMemoryView& view, 
     throw InvalidArgument(text(names[static_cast<int>(kind)], " rank must be between ", least, " and ", max_tensor_rank,
                                ", got ", view.ndim()));
   }
-  check_address(view, options.interleave, making(view));
+  check_address(view, options.interleave, [&] { return making(view); });
   TensorMapRequest request;
   request.kind = kind;
   request.rank = static_cast<std::size_t>(view.ndim());
@@ -167,10 +166,10 @@ struct TensorMapMaker {
   static TensorMapDescriptor make(const StridedMemoryView& view, const TensorMapRequest& request) {
     const ContextGuard guard(ContextChoice::current());
     const int device = guard.context().device;
-    check_device(view, device, making(view));
-    check_capability(core::device_facts(device), request.kind, making(view));
+    check_device(view, device, [&] { return making(view); });
+    check_capability(core::device_facts(device), request.kind, view);
     TensorMapDescriptor map(view);
-    map.opaque_ = core::encode(request, making(view));
+    map.opaque_ = core::encode(request, view);
     constexpr const char* kinds[] = {"tiled", "im2col", "im2col_wide"};
     map.kind_ = kinds[static_cast<int>(request.kind)];
     map.device_id_ = device;
@@ -233,8 +232,8 @@ TensorMapDescriptor TensorMapDescriptor::from_im2col_wide(const StridedMemoryVie
 
 void TensorMapDescriptor::replace_address(const StridedMemoryView& view) {
   const auto doing = [&] { return text("replacing the address of ", *this, " by that of ", view); };
-  check_address(view, interleave_, doing());
-  check_device(view, device_id_, doing());
+  check_address(view, interleave_, doing);
+  check_device(view, device_id_, doing);
   const ContextGuard guard(ContextChoice::current_of(device_id_));
   StridedMemoryView next = view;
   CUtensorMap map = std::bit_cast<CUtensorMap>(opaque_);

@@ -39,7 +39,7 @@ const TypeRow& row_of(TensorMapDataType type) {
   return types[number];
 }
 
-/// Sizes of a view's last axis are what a copy has side by side.
+/// What a copy has side by side.
 std::int64_t inner_bytes(const TensorMapRequest& request) {
   const cuuint32_t elements = request.kind == TensorMapKind::tiled ? request.box[0] : request.channels_per_pixel;
   return elements * size_of(request.data_type);
@@ -151,13 +151,16 @@ const char* name_of(TensorMapSwizzle swizzle) {
   return names[number];
 }
 
-OpaqueTensorMap encode(const TensorMapRequest& request, const std::string& doing) {
+std::string making(const StridedMemoryView& view) { return text("making a tensor map of ", view); }
+
+OpaqueTensorMap encode(const TensorMapRequest& request, const StridedMemoryView& view) {
   CUtensorMap map{};
   const CUresult code = call_driver(request, map);
   if (code != CUDA_SUCCESS) {
     const std::string rule = code == CUDA_ERROR_INVALID_VALUE ? broken_rule(request) : std::string();
-    if (!rule.empty()) throw InvalidArgument(text(doing, ": ", rule, " (the driver said CUDA_ERROR_INVALID_VALUE)"));
-    driver::detail::raise(code, entry_point_of(request.kind), doing);
+    if (!rule.empty())
+      throw InvalidArgument(text(making(view), ": ", rule, " (the driver said CUDA_ERROR_INVALID_VALUE)"));
+    driver::detail::raise(code, entry_point_of(request.kind), making(view));
   }
   return std::bit_cast<OpaqueTensorMap>(map);
 }

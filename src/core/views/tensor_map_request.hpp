@@ -46,8 +46,11 @@ inline std::int64_t alignment_of(TensorMapInterleave interleave) {
   return interleave == TensorMapInterleave::interleave_32b ? 32 : 16;
 }
 
-/// Calls the driver. Throws InvalidArgument with the rule of CUDA that a request breaks when the driver refuses it, and
-/// DriverError when it does for another reason. `doing` says of what the map is.
-OpaqueTensorMap encode(const TensorMapRequest& request, const std::string& doing);
+/// "making a tensor map of a view of float32 with …".
+std::string making(const StridedMemoryView& view);
+
+/// Calls the driver for a map of the view. Throws InvalidArgument with the rule of CUDA that the request breaks when
+/// the driver refuses it, and DriverError when it does for another reason.
+OpaqueTensorMap encode(const TensorMapRequest& request, const StridedMemoryView& view);
 
 }  // namespace cuprum::core
