@@ -50,6 +50,7 @@ class Info(CommandTest):
         text = self.run_cuprum("info", CUPRUM_NVML=fake("GPU_STATE")).stdout
         for words in ("1.0 GiB of 4.0 GiB", "41 °C", "123 W", "17 %", "1000  /usr/bin/train"):
             self.assertIn(words, text)
+        self.assertIn("1001  /home/somebody/projects/train/.venv/bin/python  2.0 MiB\n", text)
 
     def test_refuses_a_device_that_is_not_there(self):
         result = self.run_cuprum("info", "--device=3")

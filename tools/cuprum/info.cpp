@@ -94,7 +94,8 @@ constexpr Row rows[] = {
 constexpr std::size_t label_column = 38;
 
 void print_row(const std::string& label, const std::string& value) {
-  std::cout << "    " << padded(label, label_column) << value << '\n';
+  const char* gap = label.size() < label_column ? "" : "  ";  // of processes with long names
+  std::cout << "    " << padded(label, label_column) << gap << value << '\n';
 }
 
 void print_all_attributes(const DeviceProperties& properties, const Style& style) {
