@@ -53,9 +53,12 @@ struct KernelHeap::Span {
 KernelHeap::KernelHeap(std::shared_ptr<Heap> device, std::size_t limit)
     : device_(std::move(device)),
       limit_(limit),
-      reserved_(limit > device_->capacity() ? 0 : round_up(2 * limit, kChunk) + (kShards * kClasses + 2) * kChunk) {}
+      reserved_(limit > device_->capacity() ? 0 : round_up(2 * limit, kChunk) + (kShards * kClasses + 2) * kChunk) {
+  device_->add(*this);
+}
 
 KernelHeap::~KernelHeap() {
+  device_->remove(*this);
   std::byte* const base = base_.load();
   if (base == nullptr) return;
   device_->space().unmap(base, reserved_);
@@ -79,6 +82,14 @@ bool KernelHeap::provide() {
     device_->refund(limit_);
     throw;
   }
+}
+
+// Only while no kernel runs.
+void KernelHeap::visit(ContentVisitor& visitor) const {
+  const std::scoped_lock lock(chunks_mutex_);
+  for (const auto& span : all_spans_)
+    if (span->kind != Span::Kind::none)
+      visitor.pages(start_of(*span), span->chunks * kChunk - (span->guarded ? kGuard : 0));
 }
 
 void* KernelHeap::allocate(std::size_t bytes) noexcept try {

@@ -19,7 +19,7 @@
 namespace softgpu::memory {
 
 // Thread-safe.
-class KernelHeap {
+class KernelHeap final : private Contents {
  public:
   // For `limit` bytes, which count as the device's from the first allocation on.
   KernelHeap(std::shared_ptr<Heap> device, std::size_t limit);
@@ -41,6 +41,7 @@ class KernelHeap {
   };
 
   bool provide();
+  void visit(ContentVisitor& visitor) const override;
   void* allocate_slot(std::size_t bytes);
   void* allocate_pages(std::size_t bytes);
   bool release_slot(Span&, const std::byte* memory, std::size_t& bytes);
@@ -56,7 +57,7 @@ class KernelHeap {
   std::atomic<std::byte*> base_{nullptr};
   std::array<Shard, kShards> shards_;
 
-  std::mutex chunks_mutex_;
+  mutable std::mutex chunks_mutex_;
   FreeRanges free_chunks_;
   std::size_t spans_in_use_ = 0;
   std::unique_ptr<std::atomic<Span*>[]> spans_;   // by first chunk

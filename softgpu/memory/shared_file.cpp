@@ -54,7 +54,10 @@ std::shared_ptr<SharedFile> SharedFile::open(Purpose purpose, Descriptor descrip
                     pread(descriptor.number(), &header, sizeof header, 0) == sizeof header && header.magic == kMagic &&
                     header.purpose == purpose && static_cast<std::size_t>(status.st_size) >= kDataOffset &&
                     header.bytes == static_cast<std::size_t>(status.st_size) - kDataOffset;
-  return ours ? std::shared_ptr<SharedFile>(new SharedFile(std::move(descriptor), header)) : nullptr;
+  if (!ours) return nullptr;
+  std::shared_ptr<SharedFile> opened(new SharedFile(std::move(descriptor), header));
+  opened->note_shared();
+  return opened;
 }
 
 void SharedFile::map_at(std::byte* address, std::size_t offset, std::size_t bytes, Access access) const {
@@ -67,6 +70,15 @@ void SharedFile::map_at(std::byte* address, std::size_t offset, std::size_t byte
 void SharedFile::discard(std::size_t offset, std::size_t bytes) const {
   fallocate(descriptor_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kDataOffset + offset),
             static_cast<off_t>(bytes));
+}
+
+std::optional<SharedFile::Part> SharedFile::written_part(std::size_t offset, std::size_t bytes) const {
+  const auto begin = static_cast<off_t>(kDataOffset + offset), end = begin + static_cast<off_t>(bytes);
+  const off_t first = lseek(descriptor_.number(), begin, SEEK_DATA);
+  if (first < 0 || first >= end) return std::nullopt;
+  const off_t hole = lseek(descriptor_.number(), first, SEEK_HOLE);
+  const off_t last = hole < 0 || hole > end ? end : hole;
+  return Part{static_cast<std::size_t>(first) - kDataOffset, static_cast<std::size_t>(last - first)};
 }
 
 bool SharedFile::read(std::size_t offset, void* data, std::size_t bytes) const {

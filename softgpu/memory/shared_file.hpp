@@ -5,10 +5,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -57,6 +59,9 @@ class SharedFile final : public Backing {
   static std::shared_ptr<SharedFile> open(Purpose purpose, Descriptor descriptor);
 
   const Descriptor& descriptor() const { return descriptor_; }
+  // Another process may have it open: it came from there, or was given out.
+  bool is_shared() const { return shared_.load(std::memory_order_relaxed); }
+  void note_shared() const { shared_.store(true, std::memory_order_relaxed); }
   const Id& id() const { return header_.id; }  // random
   std::size_t bytes() const { return header_.bytes; }
   // Written by another process, perhaps: to be checked like any input.
@@ -71,6 +76,11 @@ class SharedFile final : public Backing {
   void map_at(std::byte* address, std::size_t offset, std::size_t bytes, Access access) const;
   // Frees the pages of a part, which then reads as zeros, here and in other processes.
   void discard(std::size_t offset, std::size_t bytes) const;
+  // The first part in the range, from `offset` on, that was ever written: whole pages. Empty: there is none.
+  struct Part {
+    std::size_t offset, bytes;
+  };
+  std::optional<Part> written_part(std::size_t offset, std::size_t bytes) const;
   // Without mapping it. False when the range is not in the file.
   bool read(std::size_t offset, void* data, std::size_t bytes) const;
   bool write(std::size_t offset, const void* data, std::size_t bytes) const;
@@ -97,6 +107,7 @@ class SharedFile final : public Backing {
 
   const Descriptor descriptor_;
   const Header header_;
+  mutable std::atomic<bool> shared_{false};
 };
 
 // Changes what may be done with mapped pages. False when the system refuses.

@@ -28,6 +28,14 @@ SharedHeap::SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedFile
     : Heap(account->space(), account->capacity()), account_(std::move(account)), file_(std::move(file)) {
   free_slots_.give(0, kSlots);
   free_offsets_.give(kTableBytes, file_->bytes() - kTableBytes);
+  account_->add(*this);
+}
+
+SharedHeap::~SharedHeap() { account_->remove(*this); }
+
+void SharedHeap::visit(ContentVisitor& visitor) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [base, block] : blocks_) visitor.file(*file_, block.offset, block.bytes);
 }
 
 std::byte* SharedHeap::allocate(std::size_t bytes) {

@@ -21,12 +21,13 @@ struct ExportRecord {
 };
 
 // Blocks of one file, counted as memory of another heap. Thread-safe.
-class SharedHeap final : public Heap, public std::enable_shared_from_this<SharedHeap> {
+class SharedHeap final : public Heap, private Contents, public std::enable_shared_from_this<SharedHeap> {
  public:
   // As much address space as a file has, which is far more than memory there could be.
   static constexpr std::size_t kFileBytes = std::size_t{1} << 44;
 
   SharedHeap(std::shared_ptr<Heap> account, std::shared_ptr<SharedFile> file);
+  ~SharedHeap() override;
 
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* base, std::size_t bytes) override;
@@ -57,10 +58,11 @@ class SharedHeap final : public Heap, public std::enable_shared_from_this<Shared
   };
   std::byte* map_block(std::size_t bytes);
   void withdraw(std::uint64_t slot);
+  void visit(ContentVisitor& visitor) const override;
 
   const std::shared_ptr<Heap> account_;
   const std::shared_ptr<SharedFile> file_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   FreeRanges free_offsets_;
   FreeRanges free_slots_;
   std::map<const std::byte*, Block> blocks_;

@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <system_error>
 
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/library.hpp"
 #include "softgpu/runtime/memory/context_memory.hpp"
+#include "softgpu/runtime/work/api_gate.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::runtime {
@@ -19,11 +21,6 @@ namespace {
 std::mutex initialize_mutex;
 std::atomic<Driver*> instance{nullptr};
 std::atomic<CUresult> current_state{CUDA_ERROR_NOT_INITIALIZED};
-
-// The threads that run kernels stay behind in the parent; a child can't use the driver, as with a real one.
-void after_fork_in_child() {
-  if (instance.load() != nullptr) current_state.store(CUDA_ERROR_NOT_INITIALIZED);
-}
 
 // Room for all devices, pinned and managed memory, and fragmentation. It is addresses, not memory.
 std::size_t reservation(const Config& config) {
@@ -71,7 +68,8 @@ Driver::Driver(const Config& config)
       code_(memory_, config.compiler, std::make_shared<jit::ObjectCache>(cache_options(config))),
       graphs_(memory_),
       virtual_memory_(work_, devices_, space_, memory_.allocations),
-      current_pools_(memory_) {
+      current_pools_(memory_),
+      own_process_(ApiGate::get(), memory_) {
   for (int i = 0; i < devices_.count(); ++i)
     primary_contexts_.push_back(std::make_unique<PrimaryContext>(work_, devices_.at(i)));
   work_.at_context_end.emplace_back([this](Context& context) { drop_events_of(work_, context); });
@@ -83,6 +81,31 @@ Driver::Driver(const Config& config)
   memory_.reclaimers.emplace_back([this] { graphs_.graph_memory.trim_all(); });
 }
 
+// The threads that run kernels stay behind in the parent; a child can't use the driver, as with a real one.
+void Driver::after_fork_in_child() {
+  Driver* const driver = instance.load();
+  if (driver == nullptr) return;
+  current_state.store(CUDA_ERROR_NOT_INITIALIZED);
+  ApiGate::get().refuse(CUDA_ERROR_NOT_INITIALIZED);  // a signal may have forked inside of a call that waits
+  if (driver->control_ != nullptr) driver->control_->forget();
+}
+
+// A process that can't have the thread can do all but be checkpointed.
+void Driver::start_control() {
+  try {
+    control_ = std::make_unique<ControlServer>(own_process_, settings().config.runtime_dir);
+  } catch (const std::system_error&) {
+  }
+}
+
+memory::Descriptor Driver::connect_to_control() const {
+  require(control_ != nullptr, CUDA_ERROR_NOT_SUPPORTED,
+          "the thread that checkpoints the process could not be started by cuInit");
+  return control_->connect();
+}
+
+const std::string& Driver::runtime_folder() { return settings().config.runtime_dir; }
+
 int Driver::cuda_version() { return settings().config.cuda_version; }
 
 CUresult Driver::initialize() {
@@ -90,13 +113,20 @@ CUresult Driver::initialize() {
   if (instance.load() != nullptr) return current_state;
   if (!settings().valid) return CUDA_ERROR_INVALID_VALUE;
   try {
-    instance.store(new Driver(completed(settings().config)));
+    auto driver = std::unique_ptr<Driver>(new Driver(completed(settings().config)));
+    driver->start_control();
+    instance.store(driver.release());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "softgpu: no room in the address space of this process for a device's memory\n");
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  std::atexit([] { instance.load()->publication_.withdraw(); });
+  std::atexit([] {
+    Driver& ending = *instance.load();
+    ending.publication_.withdraw();
+    if (ending.control_ != nullptr && getpid() == static_cast<pid_t>(ending.work_.usage.pid))
+      ending.control_->withdraw();
+  });
   current_state.store(CUDA_SUCCESS);
   return CUDA_SUCCESS;
 }

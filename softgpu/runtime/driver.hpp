@@ -5,11 +5,14 @@
 #include <cuda.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "softgpu/memory/address_space.hpp"
 #include "softgpu/runtime/base/config.hpp"
 #include "softgpu/runtime/base/devices.hpp"
+#include "softgpu/runtime/checkpoint/control_server.hpp"
+#include "softgpu/runtime/checkpoint/own_process.hpp"
 #include "softgpu/runtime/code/code_services.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/memory/current_pools.hpp"
@@ -35,6 +38,8 @@ class Driver {
   static bool is_strict();
   // The CUDA release that this is a driver of. Also before cuInit.
   static int cuda_version();
+  // SOFTGPU_RUNTIME_DIR; empty: the user's own. Also before cuInit.
+  static const std::string& runtime_folder();
 
   const Devices& devices() const { return devices_; }
   Device& device(int ordinal) const { return devices_.at(ordinal); }  // throws CUDA_ERROR_INVALID_DEVICE
@@ -47,9 +52,14 @@ class Driver {
   MemoryServices& memory() { return memory_; }
   CodeServices& code() { return code_; }
   GraphServices& graphs() { return graphs_; }
+  // To the thread that locks, checkpoints and restores this process. Throws CUDA_ERROR_NOT_SUPPORTED when there is
+  // none.
+  memory::Descriptor connect_to_control() const;
 
  private:
   explicit Driver(const Config& config);
+  void start_control();
+  static void after_fork_in_child();
 
   usage::Publication publication_;
   memory::AddressSpace space_;
@@ -61,6 +71,8 @@ class Driver {
   VirtualMemory virtual_memory_;
   CurrentPools current_pools_;
   std::vector<std::unique_ptr<PrimaryContext>> primary_contexts_;  // by device
+  OwnProcess own_process_;
+  std::unique_ptr<ControlServer> control_;  // null: the system has no more threads
 };
 
 }  // namespace softgpu::runtime

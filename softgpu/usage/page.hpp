@@ -30,7 +30,7 @@ struct SeatNote {
 };
 
 struct Page {
-  static constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', '1'};
+  static constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', '2'};
 
   std::array<char, 8> magic;  // written last
   std::uint32_t pid;
@@ -38,6 +38,9 @@ struct Page {
   std::uint64_t start_time;     // of the process, as the kernel counts it: tells it from a later one of the same number
   std::uint64_t pid_namespace;  // in which that is its number
   std::uint32_t devices;
+  // Which of the machine's devices the process's n-th one is: the n-th, unless it was restored on others. What
+  // running() gives out is sorted by this already.
+  std::array<std::uint8_t, kMaxDevices> unit;
   std::array<DeviceCounters, kMaxDevices> device;
   std::array<SeatNote, kMaxSeats> seat;
 };

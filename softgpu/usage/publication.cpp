@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <numeric>
+#include <string_view>
 
 #include "softgpu/usage/folder.hpp"
 #include "softgpu/usage/process.hpp"
@@ -43,8 +45,10 @@ void remove_left_over(const File& folder) {
   for (int i = 0; i < kMost && (entry = readdir(list.get())) != nullptr; ++i) {
     int pid = 0;
     unsigned long long space = 0;
-    char rest = 0;
-    if (std::sscanf(entry->d_name, "%d-%llu%c", &pid, &space, &rest) != 2 || space != ours || pid <= 0) continue;
+    char rest[16] = {};
+    const int read = std::sscanf(entry->d_name, "%d-%llu%15s", &pid, &space, rest);
+    const bool is_ours = read == 2 || (read == 3 && std::string_view(rest) == kControlSuffix);
+    if (!is_ours || space != ours || pid <= 0) continue;
     if (kill(pid, 0) != 0 && errno == ESRCH) unlinkat(folder.descriptor(), entry->d_name, 0);
   }
 }
@@ -75,6 +79,7 @@ Publication::Publication(const std::string& folder, unsigned devices, unsigned s
   page_->start_time = start_time(page_->pid).value_or(0);
   page_->pid_namespace = pid_namespace();
   page_->devices = devices;
+  std::iota(page_->unit.begin(), page_->unit.end(), std::uint8_t{0});
   page_->seats = seats;
   static_assert(offsetof(Page, magic) % alignof(std::uint64_t) == 0);
   std::atomic_ref(reinterpret_cast<std::uint64_t&>(page_->magic))

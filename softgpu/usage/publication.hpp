@@ -31,6 +31,9 @@ class Publication {
   std::string folder_, file_;
 };
 
+// How the name of the socket ends by which a process is controlled, beside its page.
+inline constexpr const char* kControlSuffix = ".control";
+
 // The folder for all processes of this user: /run/user/UID/softgpu where the system has that, else /tmp/softgpu-UID.
 // Whatever the environment says, so that processes of different sessions find each other.
 std::string user_folder();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,23 @@
 
 namespace softgpu::usage {
 namespace {
+
+// The file is another process's work, and these are indices.
+bool is_permutation(const std::array<std::uint8_t, kMaxDevices>& units) {
+  std::bitset<kMaxDevices> seen;
+  for (const std::uint8_t unit : units)
+    if (unit < kMaxDevices) seen.set(unit);
+  return seen.all();
+}
+
+// A process knows its devices by its own numbers; whoever looks at several processes knows the machine's.
+Page by_unit(const Page& page) {
+  Page sorted = page;
+  for (std::size_t i = 0; i < kMaxDevices; ++i) sorted.device[page.unit[i]] = page.device[i];
+  for (std::size_t i = 0; i < page.seats; ++i)
+    if (page.seat[i].device < kMaxDevices) sorted.seat[i].device = page.unit[page.seat[i].device];
+  return sorted;
+}
 
 // What is in a file of that name; empty when it is no page that is ready. It is copied, not mapped: a file that is cut
 // short under a mapping would end the process.
@@ -26,7 +44,8 @@ std::optional<Page> read_page(const File& folder, const char* name) {
   Page page;
   if (pread(file.descriptor(), &page, sizeof page, 0) != static_cast<ssize_t>(sizeof page)) return std::nullopt;
   if (page.magic != Page::kMagic || page.devices > kMaxDevices || page.seats > kMaxSeats) return std::nullopt;
-  return page;
+  if (!is_permutation(page.unit)) return std::nullopt;
+  return by_unit(page);
 }
 
 }  // namespace

@@ -69,6 +69,11 @@ int Channel::receive_bytes(void* data, std::size_t bytes) {
   return descriptor;
 }
 
+bool Channel::has_something(int milliseconds) {
+  pollfd waiting{socket_, POLLIN, 0};
+  return poll(&waiting, 1, milliseconds) == 1;
+}
+
 void Channel::send_descriptor(int descriptor) { send_bytes("d", 1, descriptor); }
 
 int Channel::receive_descriptor() {

@@ -40,6 +40,8 @@ class Channel {
     receive_bytes(&value, sizeof value);
     return value;
   }
+  // Whether there is something to receive, after so many milliseconds at most.
+  bool has_something(int milliseconds);
   // "I am here", and waiting for it.
   void signal() { send('!'); }
   void await() { receive<char>(); }
@@ -63,6 +65,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   Channel& channel() { return channel_; }
+  pid_t id() const { return process_; }
   int wait();   // its exit status: 0 when its test passed
   void kill();  // and waits until it is gone
 

@@ -12,6 +12,7 @@
 #include "softgpu/api/base/headers.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/driver.hpp"
+#include "softgpu/runtime/work/api_gate.hpp"
 #include "softgpu/runtime/work/context.hpp"
 
 namespace softgpu::api {
@@ -53,11 +54,14 @@ CUresult call_before_init(const char* name, Body&& body) {
   return guarded(name, std::forward<Body>(body));
 }
 
-// For what needs cuInit.
+// For what needs cuInit. Waits while the process is locked (cuCheckpointProcessLock).
 template <typename Body>
 CUresult call(const char* name, Body&& body) {
   return guarded(name, [&]() -> CUresult {
     if (const CUresult refused = refusal(); refused != CUDA_SUCCESS) return refused;
+    const runtime::CallPass pass;
+    if (const CUresult refused = pass.refusal(); refused != CUDA_SUCCESS) [[unlikely]]
+      return refused;
     if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
       body();
       return CUDA_SUCCESS;

@@ -16,6 +16,12 @@ class Device : public DeviceFacts {
 
   const std::shared_ptr<memory::Heap>& heap() const { return heap_; }
 
+  // It is another of the machine's devices from here on, with so much memory. Only while no call is in the driver.
+  void become(int unit, std::size_t bytes) {
+    set_unit(unit);
+    heap_->set_capacity(bytes);
+  }
+
  private:
   const std::shared_ptr<memory::Heap> heap_;
 };

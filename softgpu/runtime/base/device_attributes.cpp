@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     COMPUTED(TENSOR_MAP_ACCESS_SUPPORTED, device.profile().has_tensor_maps()),
 
     // Where it is.
-    COMPUTED(PCI_BUS_ID, device.ordinal() + 1),
+    COMPUTED(PCI_BUS_ID, device.unit() + 1),
     FIXED(PCI_DEVICE_ID, 0),
     FIXED(PCI_DOMAIN_ID, 0),
     FIXED(GPU_PCI_DEVICE_ID, 0),
@@ -66,7 +66,7 @@ constexpr Row kRows[] = {
     FIXED(TCC_DRIVER, 0),
     FIXED(INTEGRATED, 0),
     FIXED(MULTI_GPU_BOARD, 0),
-    COMPUTED(MULTI_GPU_BOARD_GROUP_ID, device.ordinal()),
+    COMPUTED(MULTI_GPU_BOARD_GROUP_ID, device.unit()),
     FIXED(NUMA_CONFIG, CU_DEVICE_NUMA_CONFIG_NONE),
     FIXED(NUMA_ID, -1),
     FIXED(HOST_NUMA_ID, 0),

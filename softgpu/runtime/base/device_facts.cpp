@@ -26,6 +26,7 @@ std::string processor_name() {
 
 DeviceFacts::DeviceFacts(int ordinal, const Config& config)
     : ordinal_(ordinal),
+      unit_(ordinal),
       compute_capability_(config.compute_capability),
       profile_(profile_of(config.compute_capability)),
       multiprocessors_(static_cast<int>(config.multiprocessors != 0 ? config.multiprocessors : config.workers)),
@@ -35,19 +36,19 @@ DeviceFacts::DeviceFacts(int ordinal, const Config& config)
       name_("Cuprum softgpu (" + processor_name() + ")") {}
 
 // Stable for a machine's n-th device, and a version 8 UUID, so that it is nobody else's.
-CUuuid DeviceFacts::uuid() const {
+CUuuid DeviceFacts::uuid_of(int unit) {
   CUuuid uuid{};
   std::memcpy(uuid.bytes, "softgpu", 7);
   uuid.bytes[6] = static_cast<char>(0x80);
   uuid.bytes[8] = static_cast<char>(0x80);
   std::memcpy(uuid.bytes + 9, "cupru", 5);
-  uuid.bytes[15] = static_cast<char>(ordinal_);
+  uuid.bytes[15] = static_cast<char>(unit);
   return uuid;
 }
 
 std::string DeviceFacts::pci_bus_id() const {
   char text[32];
-  std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(ordinal_ + 1));
+  std::snprintf(text, sizeof text, "0000:%02X:00.0", static_cast<unsigned>(unit() + 1));
   return text;
 }
 

@@ -36,6 +36,7 @@ memory::Descriptor open_of_process(int process, int descriptor) {
 }  // namespace
 
 void write_ipc_handle(const SharedFile& file, SharedFile::Purpose purpose, void* handle) {
+  file.note_shared();
   const HandleData data{.magic = kHandleMagic,
                         .purpose = purpose,
                         .process = getpid(),

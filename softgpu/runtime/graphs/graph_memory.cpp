@@ -92,6 +92,7 @@ void GraphMemory::charge(const std::shared_ptr<GraphAllocation>& allocation) {
   if (allocation->resident_) return;
   const std::size_t bytes = allocation->reserved_bytes();
   allocation->heap_->charge(bytes);
+  allocation->heap_->add(*allocation);
   allocation->resident_ = true;
   resident_.push_back(allocation);
   GraphMemoryUsage& usage = usage_[allocation->properties_.location.id];
@@ -168,6 +169,7 @@ void GraphMemory::trim(int device) {
     const bool in_use = allocation->allocated_ || (allocation->last_use_ && !allocation->last_use_->done());
     if (in_use || allocation->properties_.location.id != device) return false;
     memory::discard_pages(allocation->base_, allocation->reserved_bytes());
+    allocation->heap_->remove(*allocation);
     allocation->heap_->refund(allocation->reserved_bytes());
     allocation->resident_ = false;
     usage.used -= allocation->reserved_bytes();

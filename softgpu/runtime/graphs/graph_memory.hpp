@@ -23,7 +23,7 @@ struct MemoryServices;
 class Stream;
 
 // One node's memory. Shared by the nodes that allocate and free it, and by their executable graphs.
-class GraphAllocation {
+class GraphAllocation final : private memory::Contents {
  public:
   GraphAllocation(MemoryServices& services, const CUmemPoolProps& properties, std::span<const CUmemAccessDesc> accesses,
                   std::size_t bytes);
@@ -38,6 +38,7 @@ class GraphAllocation {
 
  private:
   friend class GraphMemory;
+  void visit(memory::ContentVisitor& visitor) const override { visitor.pages(base_, reserved_bytes()); }
   std::size_t reserved_bytes() const { return memory::round_up(bytes_, memory::kPageBytes); }
 
   MemoryServices& services_;

@@ -75,7 +75,10 @@ PhysicalMemory::PhysicalMemory(Handles& handles, std::shared_ptr<SharedFile> fil
 
 PhysicalMemory::~PhysicalMemory() {
   if (handle_ != nullptr) handles_.discard(handle_);
-  if (heap_ != nullptr) heap_->refund(bytes());
+  if (heap_ != nullptr) {
+    heap_->remove(*this);
+    heap_->refund(bytes());
+  }
   registry().remove(file_->id());
 }
 
@@ -84,6 +87,7 @@ std::shared_ptr<PhysicalMemory> PhysicalMemory::make(Handles& handles, std::shar
   std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(handles, std::move(file), std::move(heap)));
   made->handle_ = handles.add(made);
   registry().add(made->file_->id(), made);
+  if (made->heap_ != nullptr) made->heap_->add(*made);
   return made;
 }
 
@@ -131,6 +135,8 @@ CUmemAllocationProp PhysicalMemory::properties() const {
   return properties;
 }
 
+void PhysicalMemory::visit(memory::ContentVisitor& visitor) const { visitor.file(*file_, 0, bytes()); }
+
 CUmemGenericAllocationHandle PhysicalMemory::handle() const {
   return reinterpret_cast<CUmemGenericAllocationHandle>(handle_);
 }
@@ -153,6 +159,7 @@ int PhysicalMemory::share(CUmemAllocationHandleType type) const {
           CUDA_ERROR_INVALID_VALUE, "the memory was not created for handles of this type");
   memory::Descriptor descriptor = file_->descriptor().duplicate();
   require(static_cast<bool>(descriptor), CUDA_ERROR_OPERATING_SYSTEM, "the process has too many open files");
+  file_->note_shared();
   return descriptor.release();
 }
 

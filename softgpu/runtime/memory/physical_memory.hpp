@@ -17,7 +17,7 @@ using PhysicalHandle = struct PhysicalHandle_st*;
 
 // A file, so that it can be mapped several times and in several processes. Lives while the program holds its handle, or
 // memory is mapped to it. Thread-safe.
-class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
+class PhysicalMemory final : private memory::Contents, public std::enable_shared_from_this<PhysicalMemory> {
  public:
   // Of this process, counted as the location's memory; with one reference to its handle. Throws what cuMemCreate
   // returns for a size or properties that can't be had.
@@ -53,6 +53,7 @@ class PhysicalMemory : public std::enable_shared_from_this<PhysicalMemory> {
   PhysicalMemory(Handles& handles, std::shared_ptr<memory::SharedFile> file, std::shared_ptr<memory::Heap> heap);
   static std::shared_ptr<PhysicalMemory> make(Handles& handles, std::shared_ptr<memory::SharedFile> file,
                                               std::shared_ptr<memory::Heap> heap);
+  void visit(memory::ContentVisitor& visitor) const override;
 
   Handles& handles_;
   const std::shared_ptr<memory::SharedFile> file_;

@@ -73,6 +73,7 @@ int export_pool(const MemoryPool& pool, CUmemAllocationHandleType type) {
   require(pool.shared_heap() != nullptr, CUDA_ERROR_INVALID_VALUE, "the pool was not created to be shared");
   memory::Descriptor descriptor = pool.shared_heap()->file().descriptor().duplicate();
   require(static_cast<bool>(descriptor), CUDA_ERROR_OPERATING_SYSTEM, "the process has too many open files");
+  pool.shared_heap()->file().note_shared();
   return descriptor.release();
 }
 
