@@ -14,8 +14,7 @@ from cuprum import as_cuda_core
 MODULES = frozenset(
     """
     _utils._weak_handles _utils._wsl_locale _utils.clear_error_support _utils.driver_cu_result_explanations
-    _utils.enum_explanations_helpers _utils.runtime_cuda_error_explanations _utils.validators checkpoint system
-    system._device system._nvml_context system._system system._system_events system.typing
+    _utils.enum_explanations_helpers _utils.runtime_cuda_error_explanations _utils.validators
     """.split()
 )
 
