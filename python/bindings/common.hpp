@@ -27,6 +27,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_buffer(nb::module_& module);
+void bind_checkpoint(nb::module_& module);
 void bind_context(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_device_properties(nb::module_& module);

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """Modules of the package, and types of tensor maps, that are imported when somebody asks for them."""
-    if name in ("graph", "system", "texture", "typing", "utils"):
+    if name in ("checkpoint", "graph", "system", "texture", "typing", "utils"):
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
