@@ -194,16 +194,48 @@ TEST_F(CheckpointProcesses, SharedMemoryKeepsAProcessFromBeingCheckpointed) {
   EXPECT_TRUE(target.get(Ask::check));
 }
 
+// Files of the process, those without a name among them, may not be longer meanwhile.
+class FileLimit {
+ public:
+  FileLimit(int pid, std::size_t bytes) : pid_(pid) {
+    EXPECT_EQ(prlimit(pid, RLIMIT_FSIZE, nullptr, &before_), 0);
+    const rlimit limited{bytes, before_.rlim_max};
+    EXPECT_EQ(prlimit(pid, RLIMIT_FSIZE, &limited, nullptr), 0);
+  }
+  ~FileLimit() { EXPECT_EQ(prlimit(pid_, RLIMIT_FSIZE, &before_, nullptr), 0); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  const int pid_;
+  rlimit before_{};
+};
+
+TEST_F(CheckpointProcesses, WhatCanNotBeBroughtBackIsFailed) {
+  Target target;
+  const int pid = target.pid();
+  ASSERT_SUCCESS(lock(pid));
+  ASSERT_SUCCESS(checkpoint(pid));
+  target.ask(Ask::free_memory);
+  {
+    const FileLimit limit(pid, 1 << 20);  // too little for memory of cuMemCreate
+    EXPECT_CUDA_ERROR(CUDA_ERROR_OUT_OF_MEMORY, restore(pid));
+  }
+  EXPECT_EQ(state_of(pid), CU_PROCESS_STATE_FAILED);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_STATE, lock(pid));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_STATE, checkpoint(pid));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_STATE, restore(pid));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_STATE, unlock(pid));
+  EXPECT_EQ(target.answer<std::size_t>(), 0u);  // its calls fail, and wait for nobody
+}
+
 TEST_F(CheckpointProcesses, WithoutRoomForTheContentsTheyStay) {
   Target target;
-  const rlimit small{std::size_t{5} << 20, std::size_t{5} << 20};  // one kind of memory fits, and not the next
-  rlimit before{};
-  ASSERT_EQ(prlimit(target.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
-  const rlimit limited{small.rlim_cur, before.rlim_max};
   ASSERT_SUCCESS(lock(target.pid()));
-  ASSERT_EQ(prlimit(target.pid(), RLIMIT_FSIZE, &limited, nullptr), 0);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_OUT_OF_MEMORY, checkpoint(target.pid()));
-  ASSERT_EQ(prlimit(target.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
+  {
+    const FileLimit limit(target.pid(), std::size_t{5} << 20);  // one kind of memory fits, and not the next
+    EXPECT_CUDA_ERROR(CUDA_ERROR_OUT_OF_MEMORY, checkpoint(target.pid()));
+  }
   EXPECT_EQ(state_of(target.pid()), CU_PROCESS_STATE_LOCKED);
   ASSERT_SUCCESS(unlock(target.pid()));
   EXPECT_TRUE(target.get(Ask::check));

@@ -53,6 +53,24 @@ TEST_F(PublicationTest, OthersSeeThePageAndItsCounters) {
   EXPECT_EQ(pages[0].device[1].memory_bytes, 4096u);
 }
 
+TEST_F(PublicationTest, OthersSeeTheDevicesOnWhichItGoesOn) {
+  Publication publication(folder, 2, 1);
+  Page& page = publication.page();
+  page.device[0].memory_bytes = 4096;
+  page.seat[0] = {.since_ns = 5, .device = 1};
+  page.unit[0] = 1;
+  page.unit[1] = 0;
+  const std::vector<Page> pages = running(folder);
+  ASSERT_EQ(pages.size(), 1u);
+  EXPECT_EQ(pages[0].device[0].memory_bytes, 0u);
+  EXPECT_EQ(pages[0].device[1].memory_bytes, 4096u);
+  EXPECT_EQ(pages[0].seat[0].device, 0u);
+  page.unit[1] = 1;  // two on one: no page
+  EXPECT_TRUE(running(folder).empty());
+  page.unit[1] = 200;
+  EXPECT_TRUE(running(folder).empty());
+}
+
 TEST_F(PublicationTest, EndsWithItsOwner) {
   {
     const Publication publication(folder, 1, 1);
