@@ -22,7 +22,7 @@ class CheckpointTest : public ApiTest {
  protected:
   /// What NVML says that the process has on the device; 0 when it is not listed.
   static std::uint64_t memory_of(int pid) {
-    for (const auto& process : system::Device(0).compute_running_processes())
+    for (const auto& process : system::Device::from_index(0).compute_running_processes())
       if (process.pid == static_cast<unsigned>(pid)) return process.used_gpu_memory.value_or(0);
     return 0;
   }
@@ -164,7 +164,7 @@ TEST_F(CheckpointTest, AMappingMustNameDevicesThatThereAre) {
   EXPECT_THROW(process.restore({{Uuid::random(), Uuid::random()}}), DriverError);
   EXPECT_EQ(process.state(), ProcessState::checkpointed);
   std::map<Uuid, Uuid> stays;
-  for (const Device& each : Device::get_all_devices()) stays[each.uuid()] = each.uuid();
+  for (const Device& each : Device::all()) stays[each.uuid()] = each.uuid();
   process.restore(stays);
   process.unlock();
   EXPECT_EQ(doubler.ask("double"), "right");
