@@ -211,6 +211,8 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         return ("cuprum.texture", "cuprum._texture_options")
     if inner.startswith("_") or "._" in inner:
         return None
+    if inner == "checkpoint":
+        return ("cuprum.checkpoint", "cuprum._checkpoint_bindings")
     module = f"cuprum.{inner}"
     if _import_if_there(module) is None or not _is_public(inner):
         return None

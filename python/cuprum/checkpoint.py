@@ -79,7 +79,8 @@ class Process:
         `gpu_mapping` says for each device that the process has, by :attr:`cuprum.Device.uuid`, on which it goes on;
         without it that is where it was. Such a device must be of the same kind and have memory enough.
         """
-        self._process.restore(_pairs_of(gpu_mapping))
+        pairs = [(_uuid_bytes(old), _uuid_bytes(new)) for old, new in _check_mapping(gpu_mapping).items()]
+        self._process.restore(pairs)
 
     def unlock(self) -> None:
         """From locked to running: the calls that were held back go on."""
@@ -111,19 +112,19 @@ def _check_timeout_ms(timeout_ms: int) -> int:
     return _check_number("timeout_ms", timeout_ms, 0, ">= 0")
 
 
-def _pairs_of(gpu_mapping: Mapping[Any, Any] | None) -> list[tuple[bytes, bytes]]:
+def _check_mapping(gpu_mapping: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
     if gpu_mapping is None:
-        return []
+        return {}
     if not isinstance(gpu_mapping, Mapping):
         raise TypeError(
             "gpu_mapping must be a mapping of the UUIDs of devices to those of others, "
             f"not {type(gpu_mapping).__name__}"
         )
-    return [(_uuid_bytes(old), _uuid_bytes(new)) for old, new in gpu_mapping.items()]
+    return gpu_mapping
 
 
 def _uuid_bytes(value: Any) -> bytes:
-    """The 16 bytes of a string, as Device.uuid is one, or of an object that has them: CUuuid of cuda.bindings, uuid.UUID."""
+    """The 16 bytes of a string, as Device.uuid is one, or of an object that has them: CUuuid, uuid.UUID."""
     if not isinstance(value, str):
         raw = getattr(value, "bytes", None)
         if not isinstance(raw, bytes) or len(raw) != 16:
