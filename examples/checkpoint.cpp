@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <cuprum/checkpoint.hpp>
 #include <cuprum/cuprum.hpp>
 #include <iostream>
 #include <numeric>

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cuprum/buffer.hpp>
-#include <cuprum/checkpoint.hpp>
 #include <cuprum/context.hpp>
 #include <cuprum/copy_options.hpp>
 #include <cuprum/data_type.hpp>

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuprum/checkpoint.hpp>
 #include <cuprum/cuprum.hpp>
 #include <memory>
 #include <optional>
