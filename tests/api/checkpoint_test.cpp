@@ -20,6 +20,9 @@ constexpr std::size_t kCount = 1 << 20;
 
 class CheckpointTest : public ApiTest {
  protected:
+  void SetUp() override {
+    if (driver::info().version < 12080) GTEST_SKIP() << "drivers have checkpoints from CUDA 12.8 on";
+  }
   /// What NVML says that the process has on the device; 0 when it is not listed.
   static std::uint64_t memory_of(int pid) {
     for (const auto& process : system::Device::from_index(0).compute_running_processes())
@@ -168,6 +171,17 @@ TEST_F(CheckpointTest, AMappingMustNameDevicesThatThereAre) {
   process.restore(stays);
   process.unlock();
   EXPECT_EQ(doubler.ask("double"), "right");
+}
+
+TEST(CheckpointOfOlderDriver, DISABLED_IsNotSupported) {
+  EXPECT_THAT(error_of<NotSupported>([] { Process(getpid()).state(); }),
+              testing::HasSubstr("cuCheckpointProcessGetState"));
+}
+
+TEST_F(CheckpointTest, OlderDriversAreToldOf) {
+  if (driver::info().kind != driver::Choice::softgpu) GTEST_SKIP() << "only softgpu can be an older one";
+  ChildProcess child("CheckpointOfOlderDriver.DISABLED_IsNotSupported", {"SOFTGPU_CUDA_VERSION=12.4"});
+  EXPECT_TRUE(child.passed());
 }
 
 /// The rest runs in processes that have two devices.

@@ -184,6 +184,15 @@ TEST_F(CheckpointProcesses, AProcessCanCheckpointItself) {
   EXPECT_EQ(value, 8);
 }
 
+TEST_F(CheckpointProcesses, AHostFunctionCanNotLockItsOwnProcess) {
+  const TestStream stream;
+  CUresult result = CUDA_SUCCESS;
+  const auto locks = [](void* to) { *static_cast<CUresult*>(to) = lock(getpid(), 100); };
+  ASSERT_SUCCESS(CU(cuLaunchHostFunc)(stream.get(), locks, &result));
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
+  EXPECT_EQ(name_of(result), "CUDA_ERROR_NOT_PERMITTED");
+}
+
 TEST_F(CheckpointProcesses, SharedMemoryKeepsAProcessFromBeingCheckpointed) {
   Target target;
   ASSERT_TRUE(target.get(Ask::share));

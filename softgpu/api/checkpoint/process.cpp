@@ -26,8 +26,10 @@ std::span<const char> bytes_of(const T& value) {
 
 runtime::Descriptor connect(int pid) {
   require(pid > 0, CUDA_ERROR_INVALID_VALUE, "a process has a positive number");
+  const CUresult refused = refusal();
+  require(refused != CUDA_ERROR_NOT_PERMITTED, refused, "host functions may not call the driver");
   if (pid != getpid()) return runtime::connect_to(Driver::runtime_folder(), pid);
-  require(Driver::state() == CUDA_SUCCESS, CUDA_ERROR_NOT_INITIALIZED, "this process has not called cuInit");
+  require(refused == CUDA_SUCCESS, refused, "this process has not called cuInit");
   return Driver::get().connect_to_control();
 }
 
