@@ -17,6 +17,7 @@ namespace softgpu::exec {
 class DeviceGraphs;
 class DeviceHeap;
 class MemoryAccess;
+class SeatSet;
 
 // How a grid ended.
 enum class Outcome : std::uint8_t {
@@ -47,6 +48,7 @@ struct GridLaunch {
   std::shared_ptr<DeviceGraphs> graphs;        // that the grid is a part of; null: none that it could launch others in
   std::shared_ptr<const MemoryAccess> access;  // what code that asks is told; null: it may use all memory
   const void* queue = nullptr;                 // the stream, for threads that wait for one: see Pool::wait_until
+  std::shared_ptr<const SeatSet> seats;        // the only ones that it runs on; null: all. At least one exists
   // Grids of one block each, without suspend points, that run after this one, which is of that kind, too, and on the
   // same thread. They have neither a queue nor a function of their own: on_done is called after the last, or the one
   // that failed. Null: none.

@@ -98,7 +98,7 @@ std::uint64_t Scheduler::run_plain_blocks(GridRun& grid, BlockRange range, Seat&
     const Clock::time_point now = Clock::now();
     grid.note_duration(range, now - before);
     before = now;
-    range = grid.take(seats_.size());
+    range = grid.take(seats_of(grid));
   }
   return ended;
 }
@@ -122,7 +122,7 @@ std::uint64_t Scheduler::run_gangs(GridRun& grid, Work& work, const Runner& runn
   Seat& seat = *work.seat;
   std::unique_ptr<ClusterRun> cluster = std::move(work.resumed);
   std::uint64_t ended = 0;
-  for (BlockRange range = work.fresh; cluster || range.count > 0; range = grid.take(seats_.size())) {
+  for (BlockRange range = work.fresh; cluster || range.count > 0; range = grid.take(seats_of(grid))) {
     if (!cluster) {
       if (!start_cluster(grid, range.first, seat))
         return ended + 1 + drop_blocks(grid, Outcome::misuse, no_memory(grid));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "softgpu/exec/fault_report.hpp"
+#include "softgpu/exec/seat_set.hpp"
 
 namespace softgpu::exec {
 namespace {
@@ -67,9 +68,22 @@ bool Scheduler::may_start_fresh(const GridRun& grid) const {
   return grid.launch.cooperative || grid.set_aside.size() * grid.threads_per_unit() < kThreadsInFlight;
 }
 
+Seat* Scheduler::free_seat_for(const GridRun& grid) const {
+  if (free_seats_.empty()) return nullptr;
+  if (grid.launch.seats == nullptr) return free_seats_.back();
+  const auto found = std::find_if(free_seats_.rbegin(), free_seats_.rend(),
+                                  [&](const Seat* seat) { return grid.launch.seats->contains(seat->number); });
+  return found != free_seats_.rend() ? *found : nullptr;
+}
+
+std::size_t Scheduler::seats_of(const GridRun& grid) const {
+  return grid.launch.seats != nullptr ? std::max<std::size_t>(1, grid.launch.seats->count()) : seats_.size();
+}
+
 bool Scheduler::can_run(const GridRun& grid, const Runner& runner) const {
   if (runner.foreign && grid.launch.code.stack_bytes > kForeignStackBytes) return false;
   if (ends_early(grid)) return grid.has_fresh_blocks() || !grid.set_aside.empty();
+  if (free_seat_for(grid) == nullptr) return false;
   return may_start_fresh(grid) || (!grid.set_aside.empty() && !grid.backoff.resting(Clock::now()));
 }
 
@@ -91,7 +105,7 @@ bool Scheduler::work_waits() {
   if (tasks_.empty() || !worker_missing(false)) return false;
   if (find({})) return true;
   for (Task* task = tasks_.first(); task; task = task->after)
-    if (task->grid && !task->grid->set_aside.empty()) return true;
+    if (task->grid && !task->grid->set_aside.empty() && free_seat_for(*task->grid)) return true;
   return false;
 }
 
@@ -107,7 +121,7 @@ bool Scheduler::take_from(GridRun& grid, Work& work) {
   const bool can_resume = !grid.set_aside.empty() && !grid.backoff.resting(now);
   if (may_start_fresh(grid) && (grid.fresh_turn || !can_resume)) {
     grid.fresh_turn = false;
-    work.fresh = grid.take(seats_.size());
+    work.fresh = grid.take(seats_of(grid));
     return work.fresh.count > 0;
   }
   grid.fresh_turn = true;
@@ -136,7 +150,10 @@ std::optional<Scheduler::Work> Scheduler::take(const Runner& runner) {
         work->job.reset(static_cast<JobRun*>(task));
       }
     }
-    work->seat = free_seats_.back();
+    // Blocks that are only dropped need no seat of their own.
+    Seat* const own = work->grid ? free_seat_for(*work->grid) : nullptr;
+    work->seat = own != nullptr ? own : free_seats_.back();
+    std::iter_swap(std::find(free_seats_.rbegin(), free_seats_.rend(), work->seat), free_seats_.rbegin());
     free_seats_.pop_back();
     if (work->grid) busy_notes_.begin(work->seat->number, work->grid->launch.device, work->begin);
     wake = work_waits();
@@ -217,7 +234,7 @@ Scheduler::Sleep Scheduler::go_to_sleep(bool recently_active) {
     if (recently_active) sleep.limit = kLookoutRest;
     const Clock::time_point now = Clock::now();
     for (Task* task = tasks_.first(); task; task = task->after)
-      if (task->grid && !task->grid->set_aside.empty()) {
+      if (task->grid && !task->grid->set_aside.empty() && free_seat_for(*task->grid)) {
         const std::chrono::nanoseconds due = std::max(task->grid->backoff.resume_at() - now, Clock::duration(1));
         sleep.limit = std::min(sleep.limit.value_or(due), due);
       }

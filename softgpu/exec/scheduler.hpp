@@ -90,6 +90,9 @@ class Scheduler {
   Task* find(const Runner&);
   bool can_run(const GridRun&, const Runner&) const;
   bool may_start_fresh(const GridRun&) const;
+  // A free seat that the grid may run on; null: there is none now.
+  Seat* free_seat_for(const GridRun&) const;
+  std::size_t seats_of(const GridRun&) const;
   bool ends_early(const GridRun& grid) const { return stopped() || grid.is_cancelled() || grid.has_failed(); }
   bool worker_missing(bool eager) const { return !free_seats_.empty() && (eager || !lookout_); }
   bool work_waits();
