@@ -9,10 +9,12 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/library.hpp"
 #include "softgpu/runtime/memory/context_memory.hpp"
 #include "softgpu/runtime/work/api_gate.hpp"
+#include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
 namespace softgpu::runtime {
@@ -72,6 +74,11 @@ Driver::Driver(const Config& config)
       own_process_(ApiGate::get(), memory_) {
   for (int i = 0; i < devices_.count(); ++i)
     primary_contexts_.push_back(std::make_unique<PrimaryContext>(work_, devices_.at(i)));
+  // Green contexts retain the primary one, so that only its reset comes here while there are some.
+  work_.at_context_end.emplace_back([this](Context& context) {
+    for (unsigned n = work_.green_contexts.remove_all_of(context); n > 0; --n)
+      primary_context(context.device().ordinal()).release();
+  });
   work_.at_context_end.emplace_back([this](Context& context) { drop_events_of(work_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { unload_modules(code_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { release_memory_of(memory_, context); });

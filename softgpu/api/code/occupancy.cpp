@@ -33,7 +33,8 @@ CUresult call_with_function(const char* name, CUfunction handle, Body&& body) {
   return call_in_context(name, [&](Context& context) { with_function(handle, context, body); });
 }
 
-// Of a launch, whose stream says which context it is. The body also gets the function.
+// Of a launch, whose stream says which context it is. The body also gets the function, and how many multiprocessors the
+// stream's part of the device has.
 template <typename Body>
 CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchConfig* config, Body&& body) {
   return call(name, [&] {
@@ -41,8 +42,12 @@ CUresult call_with_launch(const char* name, CUfunction handle, const CUlaunchCon
     require(config->numAttrs == 0 || config->attrs != nullptr, CUDA_ERROR_INVALID_VALUE, "no launch attributes");
     const auto stream = find_stream(config->hStream, NullStream::legacy);
     const auto function = find_function(handle, stream->context());
-    with_function(handle, stream->context(),
-                  [&](const OccupancyKernel& kernel, const Device& device) { body(*function, kernel, device); });
+    with_function(handle, stream->context(), [&](const OccupancyKernel& kernel, const Device& device) {
+      const auto* green = stream->green();
+      const int multiprocessors =
+          green != nullptr ? static_cast<int>(green->multiprocessors().count()) : device.multiprocessors();
+      body(*function, kernel, device, multiprocessors);
+    });
   });
 }
 
@@ -125,7 +130,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_shared, CUfunct
 // The size that the launch itself asks for does not matter, as long as it is a possible one.
 CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
   return call_with_launch(
-      __func__, function, config, [&](const Function& launched, const OccupancyKernel&, const Device& device) {
+      __func__, function, config, [&](const Function& launched, const OccupancyKernel&, const Device& device, int) {
         require_pointer(size);
         const auto& facts = launched.facts();
         const auto& settings = launched.settings();
@@ -140,7 +145,8 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, cons
 // Of clusters whose size nobody names the driver counts none.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
   return call_with_launch(
-      __func__, function, config, [&](const Function& launched, const OccupancyKernel& kernel, const Device& device) {
+      __func__, function, config,
+      [&](const Function& launched, const OccupancyKernel& kernel, const Device& device, int multiprocessors) {
         require_pointer(clusters);
         const std::uint64_t threads = std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
         require(threads > 0 && threads <= runtime::kMaxThreadsPerBlock, CUDA_ERROR_INVALID_VALUE,
@@ -150,7 +156,7 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const 
         const std::uint64_t size = runtime::blocks_of(cluster.size);
         const std::uint64_t most = device.profile().has_clusters() ? softgpu::abi::kMaxClusterBlocks : 1;
         const int blocks =
-            device.multiprocessors() *
+            multiprocessors *
             runtime::max_active_blocks(device.profile(), kernel, static_cast<int>(threads), config->sharedMemBytes);
         const bool possible = cluster.is_explicit && blocks > 0 && size <= most;
         *clusters = possible ? std::max(1, blocks / static_cast<int>(size)) : 0;

@@ -67,7 +67,7 @@ void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
     pointers->push_back(const_cast<std::byte*>(work.arguments.data()) + parameter.offset);
   params.kernelParams = pointers->empty() ? nullptr : pointers->data();
   node->keep(pointers);
-  params.ctx = work.module->context().handle();
+  params.ctx = work.request.green != nullptr ? work.request.green->context_handle() : work.module->context().handle();
 }
 
 }  // namespace

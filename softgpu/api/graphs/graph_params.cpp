@@ -4,6 +4,7 @@
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/requests.hpp"
+#include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/code/launch.hpp"
 #include "softgpu/runtime/work/event.hpp"
 
@@ -19,11 +20,13 @@ NodeWork kernel_work(const NodeParams& params, const Graph&) {
   const CUfunction handle = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
   require(handle != nullptr, CUDA_ERROR_INVALID_VALUE, "no kernel");
   const auto context = context_of(kernel.func != nullptr ? nullptr : kernel.ctx);
+  auto green = kernel.ctx != nullptr ? Driver::get().work().green_contexts.find(kernel.ctx) : current_green();
   return runtime::make_kernel_work(find_function(handle, *context),
                                    {.handle = handle,
                                     .grid = {kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ},
                                     .block = {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ},
                                     .dynamic_shared_bytes = kernel.sharedMemBytes,
+                                    .green = std::move(green),
                                     .parameters = kernel.kernelParams,
                                     .extra = kernel.extra});
 }

@@ -1,12 +1,20 @@
 // Contexts: primary, created, and the stack of current ones.
 #include "softgpu/runtime/work/context.hpp"
 
-#include "softgpu/api/base/call.hpp"
+#include "softgpu/api/work/contexts.hpp"
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/work/stream_capture.hpp"
 
 namespace softgpu::api {
+
+std::shared_ptr<Context> find_context(CUcontext handle) {
+  require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context");
+  auto context = Driver::get().work().contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
+  return context;
+}
+
 namespace {
 
 namespace stack = runtime::context_stack;
@@ -27,13 +35,6 @@ CUcontext create_context(unsigned flags, CUdevice device) {
   return handle;
 }
 
-std::shared_ptr<Context> find_context(CUcontext handle) {
-  require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context");
-  auto context = Driver::get().work().contexts.find(handle);
-  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "not a context, or one that was destroyed");
-  return context;
-}
-
 // Null means the current one.
 std::shared_ptr<Context> find_or_current(CUcontext handle) {
   return handle == nullptr ? current_context() : find_context(handle);
@@ -47,10 +48,15 @@ void require_created(const Context& context) {
   require(!context.primary(), CUDA_ERROR_INVALID_CONTEXT, "the primary context is released, not destroyed");
 }
 
-void synchronize(Context& context) {
-  runtime::require_no_capture(context);
+// `handle` is the context itself, or what a green one was converted to: then only that is waited for.
+void synchronize(Context& context, CUcontext handle) {
+  const auto green = Driver::get().work().green_contexts.find(handle);
+  runtime::require_no_capture(context, green != nullptr ? green->id() : 0);
   runtime::require_unsafe_calls_allowed();
-  context.wait_idle();
+  if (green != nullptr)
+    green->wait_idle();
+  else
+    context.wait_idle();
   runtime::trim_pools(Driver::get().memory());
   require_healthy(context);
 }
@@ -224,18 +230,19 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
     const CUcontext asked = context == nullptr ? stack::current() : context;
     const bool found = Driver::get().work().contexts.peek(asked, [&](const Context& known) { *id = known.id(); });
     if (!found) find_or_current(context);  // says why not
+    if (const auto green = Driver::get().work().green_contexts.find(asked)) *id = green->id();
   });
 }
 
 CUresult cuCtxSynchronize() {
-  return call_in_context(__func__, [](Context& context) { synchronize(context); });
+  return call_in_context(__func__, [](Context& context) { synchronize(context, stack::current()); });
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   return call(__func__, [&] {
     const auto found = find_or_current(context);
     require_healthy(*found);
-    synchronize(*found);
+    synchronize(*found, context == nullptr ? stack::current() : context);
   });
 }
 

@@ -14,24 +14,43 @@ namespace {
 using runtime::Stream;
 using runtime::StreamKind;
 
-CUstream create_stream(Context& context, unsigned flags, int priority) {
-  require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
-          "unknown flags for a stream");
-  const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
-  return Driver::get().work().streams.add(std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority)));
+void require_not_detached(const Stream& stream) {
+  require(stream.green() == nullptr || !stream.green()->destroyed(), CUDA_ERROR_CONTEXT_IS_DESTROYED,
+          "the green context of the stream was destroyed");
+}
+
+// As programs know the context that the stream is of.
+CUcontext context_handle(const Stream& stream) {
+  return stream.green() != nullptr ? stream.green()->context_handle() : stream.context().handle();
 }
 
 }  // namespace
 
+CUstream create_stream(Context& context, runtime::GreenContext* green, unsigned flags, int priority) {
+  require((flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) == 0, CUDA_ERROR_INVALID_VALUE,
+          "unknown flags for a stream");
+  const StreamKind kind = (flags & CU_STREAM_NON_BLOCKING) != 0 ? StreamKind::non_blocking : StreamKind::blocking;
+  return Driver::get().work().streams.add(
+      std::make_shared<Stream>(context, kind, runtime::clamped_priority(priority), green));
+}
+
+std::shared_ptr<runtime::GreenContext> current_green() {
+  return Driver::get().work().green_contexts.find(runtime::context_stack::current());
+}
+
 std::shared_ptr<Stream> find_stream(CUstream handle, NullStream null) {
   if (handle == nullptr) handle = null == NullStream::legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
   std::shared_ptr<Stream> stream;
-  if (handle == CU_STREAM_LEGACY)
-    stream = current_context()->shared_legacy_stream();
-  else if (handle == CU_STREAM_PER_THREAD)
-    stream = current_context()->per_thread_stream();
-  else
+  if (handle == CU_STREAM_LEGACY) {
+    const auto context = current_context();
+    const auto green = current_green();
+    stream = green != nullptr ? green->shared_default_stream() : context->shared_legacy_stream();
+  } else if (handle == CU_STREAM_PER_THREAD) {
+    stream = current_context()->per_thread_stream(current_green().get());
+  } else {
     stream = find(Driver::get().work().streams, handle, "not a stream, or one that was destroyed");
+    require_not_detached(*stream);
+  }
   require_healthy(stream->context());
   return stream;
 }
@@ -45,14 +64,14 @@ extern "C" {
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(stream);
-    *stream = create_stream(context, flags, 0);
+    *stream = create_stream(context, current_green().get(), flags, 0);
   });
 }
 
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   return call_in_context(__func__, [&](Context& context) {
     require_pointer(stream);
-    *stream = create_stream(context, flags, priority);
+    *stream = create_stream(context, current_green().get(), flags, priority);
   });
 }
 
@@ -65,6 +84,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     require_handle(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a stream, or one that was destroyed");
     if (runtime::Capture::began_in(*removed))
       say_undefined("cuStreamDestroy", "a stream in which a capture began that has not ended");
+    require_not_detached(*removed);
     require_healthy(removed->context());
   });
 }
@@ -88,14 +108,23 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetId, _ptsz, (CUstream stream, unsigned l
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext* context), [&] {
   require_pointer(context);
-  *context = find_stream(stream, null_stream)->context().handle();
+  *context = context_handle(*find_stream(stream, null_stream));
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetCtx_v2, _ptsz, (CUstream stream, CUcontext* context, CUgreenCtx* green), [&] {
   require_pointer(context);
-  *context = find_stream(stream, null_stream)->context().handle();
-  if (green != nullptr) *green = nullptr;
+  const auto found = find_stream(stream, null_stream);
+  *context = found->context().handle();
+  if (green != nullptr) *green = found->green() != nullptr ? found->green()->handle() : nullptr;
 })
+
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
+  return call(__func__, [&] {
+    require_pointer(green);
+    const auto found = find_stream(stream, NullStream::legacy);
+    *green = found->green() != nullptr ? found->green()->handle() : nullptr;
+  });
+}
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice* device), [&] {
   require_pointer(device);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "softgpu/api/base/call.hpp"
+#include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/stream.hpp"
 
 namespace softgpu::api {
@@ -12,8 +13,15 @@ namespace softgpu::api {
 // _ptsz for the calling thread's.
 enum class NullStream { legacy, per_thread };
 
-// Throws CUDA_ERROR_INVALID_HANDLE, or the context's error.
+// The green context that the calling thread's current context was converted from; null: from none.
+std::shared_ptr<runtime::GreenContext> current_green();
+
+// Throws CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED when its green context is gone, or the context's
+// error.
 std::shared_ptr<runtime::Stream> find_stream(CUstream handle, NullStream null);
+
+// In the green context, or in none of the context. Clamps the priority.
+CUstream create_stream(Context& context, runtime::GreenContext* green, unsigned flags, int priority);
 
 // Defines an entry point and its twin for the per-thread default stream. The body reads `null_stream`.
 #define SOFTGPU_FOR_BOTH_NULL_STREAMS(name, suffix, parameters, ...)      \

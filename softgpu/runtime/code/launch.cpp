@@ -14,6 +14,7 @@
 #include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/memory/peer_access.hpp"
 #include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
 
@@ -105,14 +106,17 @@ void check_cooperative(const Function& function, const Module& module, const Lau
   const Device& device = module.context().device();
   const OccupancyKernel kernel{function.facts(), max_dynamic_shared(function.facts(), function.settings())};
   const auto threads = static_cast<int>(request.block.x * request.block.y * request.block.z);
+  const unsigned multiprocessors = request.green != nullptr ? request.green->multiprocessors().count()
+                                                            : static_cast<unsigned>(device.multiprocessors());
   const auto held =
-      static_cast<std::uint64_t>(device.multiprocessors()) *
+      std::uint64_t{multiprocessors} *
       static_cast<unsigned>(max_active_blocks(device.profile(), kernel, threads, request.dynamic_shared_bytes));
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   if (blocks > held)
     throw Failure(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                   "kernel '" + function.facts().name + "': " + std::to_string(blocks) +
-                      " blocks that work together; the device holds " + std::to_string(held) + " at once");
+                      " blocks that work together; the device, or the part of it, holds " + std::to_string(held) +
+                      " at once");
 }
 
 std::vector<std::byte> copy_from_buffer(const Function& function, void** extra) {
@@ -196,7 +200,8 @@ exec::GridLaunch make_grid(Function& function, Module& module, const LaunchReque
                           .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
                           .heap = function.facts().uses_heap ? &module.context().kernel_heap() : nullptr,
                           .access = std::move(access),
-                          .queue = queue};
+                          .queue = queue,
+                          .seats = request.green != nullptr ? request.green->seats() : nullptr};
 }
 
 OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
@@ -218,7 +223,8 @@ exec::GridLaunch copy_of(const exec::GridLaunch& grid) {
           .dynamic_shared_bytes = grid.dynamic_shared_bytes,
           .shared_alignment = grid.shared_alignment,
           .kernel_name = grid.kernel_name,
-          .heap = grid.heap};
+          .heap = grid.heap,
+          .seats = grid.seats};
 }
 
 }  // namespace
@@ -245,6 +251,7 @@ bool KernelChain::add(Function& function, const std::shared_ptr<Module>& module,
   if (!modules_.empty() && &modules_.front()->context() != &module->context()) return false;
   exec::GridLaunch grid = make_grid(function, *module, request, blocks, arguments, nullptr);
   if (grid.code.start_gang != nullptr) return false;
+  if (!modules_.empty() && first_.seats != grid.seats) return false;
   if (modules_.empty()) {
     first_ = std::move(grid);
   } else {
@@ -264,8 +271,10 @@ OpRef KernelChain::make_op(const OpPlace& place) const {
 }
 
 void launch(const std::shared_ptr<Function>& function, Stream& stream, const LaunchRequest& request) {
-  const auto [module, blocks] = check(*function, request, &stream.context());
-  const OpRef op = make_op(*function, module, request, blocks, copy_arguments(*function, request), &stream);
+  LaunchRequest here = request;
+  here.green = stream.shared_green();
+  const auto [module, blocks] = check(*function, here, &stream.context());
+  const OpRef op = make_op(*function, module, here, blocks, copy_arguments(*function, here), &stream);
   stream.enqueue(*op);
 }
 

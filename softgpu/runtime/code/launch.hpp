@@ -15,6 +15,7 @@
 namespace softgpu::runtime {
 
 class Function;
+class GreenContext;
 class Module;
 class Stream;
 
@@ -25,6 +26,7 @@ struct LaunchRequest {
   unsigned dynamic_shared_bytes = 0;
   int priority = 0;
   bool cooperative = false;
+  std::shared_ptr<GreenContext> green = {};  // whose part of the device it runs on; null: all of it
   // The kernel's arguments: one of the two, as cuLaunchKernel takes them.
   void** parameters = nullptr;
   void** extra = nullptr;

@@ -202,10 +202,11 @@ bool Capture::has_blocking_stream_of(const Context& context) const {
   });
 }
 
-bool Capture::has_stream_of(const Context& context) const {
+bool Capture::has_stream_of(const Context& context, std::uint64_t green) const {
   const std::scoped_lock lock(mutex_);
-  return std::any_of(members_.begin(), members_.end(),
-                     [&](const auto& entry) { return &entry.first->context() == &context; });
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
+    return &entry.first->context() == &context && (green == 0 || entry.first->green_id() == green);
+  });
 }
 
 void capture_work(Stream& stream, NodeWork work) {

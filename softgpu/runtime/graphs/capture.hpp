@@ -46,7 +46,7 @@ class Capture final : public StreamCapture {
   // The stream's work still has to be joined; that of the stream where the capture began can't be.
   void forget(Stream& stream) override;
   bool has_blocking_stream_of(const Context& context) const override;
-  bool has_stream_of(const Context& context) const override;
+  bool has_stream_of(const Context& context, std::uint64_t green) const override;
 
   std::uint64_t id() const { return id_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }

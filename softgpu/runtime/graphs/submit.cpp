@@ -53,7 +53,9 @@ CUgraphDeviceNode submit_launch(Stream& stream, const std::shared_ptr<Function>&
     launch(function, stream, request);
     return nullptr;
   }
-  KernelWork work = make_kernel_work(function, request, &stream.context());
+  LaunchRequest here = request;
+  here.green = stream.shared_green();
+  KernelWork work = make_kernel_work(function, here, &stream.context());
   const std::uint64_t node = work.updatable != nullptr ? work.updatable->handle() : 0;
   capture_work(stream, std::move(work));
   return reinterpret_cast<CUgraphDeviceNode>(node);

@@ -5,16 +5,12 @@
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/thread_storage.hpp"
+#include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
 namespace {
-
-std::uint64_t next_context_id() {
-  static std::atomic<std::uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
 
 CUresult error_of(exec::Outcome outcome) {
   switch (outcome) {
@@ -61,6 +57,11 @@ std::vector<CUcontext>& current_contexts() {
 
 }  // namespace
 
+std::uint64_t next_context_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 Context::Context(WorkServices& services, Device& device, unsigned flags, bool primary)
     : services_(services), device_(device), id_(next_context_id()), primary_(primary), flags_(flags) {
   for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
@@ -86,14 +87,16 @@ void Context::destroy(bool cancel) {
   kernel_heap_.reset();
 }
 
-std::shared_ptr<Stream> Context::per_thread_stream() {
+std::shared_ptr<Stream> Context::per_thread_stream(GreenContext* green) {
   // Goes with the thread; what it has under way then is waited for by the context.
   static auto& of_threads = *new ThreadStorage<std::vector<std::shared_ptr<Stream>>>();
   auto& streams = of_threads.get();
   for (const auto& stream : streams)
-    if (&stream->context() == this) return stream;
-  std::erase_if(streams, [](const auto& stream) { return stream->context().destroyed(); });
-  return streams.emplace_back(std::make_shared<Stream>(*this, StreamKind::blocking, 0));
+    if (&stream->context() == this && stream->green() == green) return stream;
+  std::erase_if(streams, [](const auto& stream) {
+    return stream->context().destroyed() || (stream->green() != nullptr && stream->green()->destroyed());
+  });
+  return streams.emplace_back(std::make_shared<Stream>(*this, StreamKind::blocking, 0, green));
 }
 
 void Context::wait_idle() {

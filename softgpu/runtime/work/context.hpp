@@ -14,13 +14,18 @@
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/grid.hpp"
 #include "softgpu/memory/kernel_heap.hpp"
+#include "softgpu/runtime/work/gate.hpp"
 #include "softgpu/runtime/work/stream_set.hpp"
 #include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
 
 class Device;
+class GreenContext;
 struct WorkServices;
+
+// Of contexts and green contexts: no two have the same.
+std::uint64_t next_context_id();
 
 // Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
@@ -50,9 +55,11 @@ class Context : public std::enable_shared_from_this<Context> {
 
   Stream& legacy_stream() const { return *legacy_stream_; }
   std::shared_ptr<Stream> shared_legacy_stream() { return {shared_from_this(), legacy_stream_.get()}; }
-  // The calling thread's default stream.
-  std::shared_ptr<Stream> per_thread_stream();
+  // The calling thread's default stream, in the context itself or in a green one of it.
+  std::shared_ptr<Stream> per_thread_stream(GreenContext* green = nullptr);
   StreamSet& streams() { return streams_; }
+  // What later work of all its streams waits for, those of its green contexts included.
+  Gate& gate() { return gate_; }
 
   // Blocks until everything in all streams is done.
   void wait_idle();
@@ -107,6 +114,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::string error_reason_;
   std::unique_ptr<KernelHeap> kernel_heap_;
   StreamSet streams_;
+  Gate gate_;
   std::unique_ptr<Stream> legacy_stream_;
 };
 

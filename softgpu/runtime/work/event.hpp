@@ -34,6 +34,7 @@ class Event {
 
   // Throws CUDA_ERROR_CAPTURED_EVENT for one that was last recorded in a capture, and ends that. So do the next two.
   void require_uncaptured() const { uncaptured_point(); }
+  bool is_captured() const { return point().captured != nullptr; }
   bool reached() const;  // an event that was never recorded counts as reached
   void wait() const;     // blocks the calling thread
 

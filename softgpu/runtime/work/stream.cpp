@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "softgpu/runtime/work/context.hpp"
+#include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/stream_capture.hpp"
 #include "softgpu/runtime/work/waiting.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
@@ -17,9 +18,11 @@ std::uint64_t next_stream_id() {
 
 }  // namespace
 
-Stream::Stream(Context& context, StreamKind kind, int priority)
+Stream::Stream(Context& context, StreamKind kind, int priority, GreenContext* green)
     : context_(context),
       owner_(kind == StreamKind::legacy ? nullptr : context.shared_from_this()),
+      green_(green),
+      green_owner_(kind == StreamKind::legacy || green == nullptr ? nullptr : green->shared_from_this()),
       kind_(kind),
       attributes_(priority),
       id_(next_stream_id()) {
@@ -29,6 +32,16 @@ Stream::Stream(Context& context, StreamKind kind, int priority)
 Stream::~Stream() {
   if (const auto captured = capture()) captured->forget(*this);
   context_.streams().remove(*this);
+}
+
+std::uint64_t Stream::green_id() const { return green_ != nullptr ? green_->id() : 0; }
+
+std::shared_ptr<GreenContext> Stream::shared_green() const {
+  return green_ != nullptr ? green_->shared_from_this() : nullptr;
+}
+
+Stream& Stream::legacy_stream() const {
+  return green_ != nullptr ? green_->default_stream() : context_.legacy_stream();
 }
 
 // No two Ops can end up waiting for each other: an Op collects what it is after before it can be seen by others.
@@ -44,13 +57,15 @@ std::uint64_t Stream::enqueue(Op& first, Op& last, Op* also_after) {
       if (const StreamOrder* order = also_after->order()) order_.add(*order);
     }
     if (const OpRef before = tail()) first.put_after(*before);
+    context_.gate().put_behind(first);
+    if (green_ != nullptr) green_->gate().put_behind(first);
     if (kind_ == StreamKind::legacy)
-      context_.streams().for_each_blocking_tail([&](Op& other, std::uint64_t stream, std::uint64_t at) {
+      context_.streams().for_each_blocking_tail(green_id(), [&](Op& other, std::uint64_t stream, std::uint64_t at) {
         first.put_after(other);
         order_.add(stream, at);
       });
     else if (kind_ == StreamKind::blocking)
-      if (const OpRef before = context_.legacy_stream().tail()) first.put_after(*before);
+      if (const OpRef before = legacy_stream().tail()) first.put_after(*before);
     if (StreamOrder* order = last.order()) {
       *order = order_;
       order->add(id_, position);
@@ -99,8 +114,8 @@ bool Stream::comes_after(std::uint64_t stream, std::uint64_t position) const {
     return follower.order_.covers(stream, position);
   };
   if (covers(*this)) return true;
-  if (kind_ == StreamKind::legacy) return context_.streams().is_blocking(stream);
-  return kind_ == StreamKind::blocking && covers(context_.legacy_stream());
+  if (kind_ == StreamKind::legacy) return context_.streams().is_blocking(stream, green_id());
+  return kind_ == StreamKind::blocking && covers(legacy_stream());
 }
 
 OpRef Stream::tail() const {
@@ -112,7 +127,8 @@ bool Stream::idle() const {
   const OpRef last = tail();
   bool all_done = !last || last->done();
   if (kind_ == StreamKind::legacy)
-    context_.streams().for_each_blocking_tail([&](Op& other, auto, auto) { all_done = all_done && other.done(); });
+    context_.streams().for_each_blocking_tail(green_id(),
+                                              [&](Op& other, auto, auto) { all_done = all_done && other.done(); });
   return all_done;
 }
 

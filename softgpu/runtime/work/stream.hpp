@@ -12,6 +12,7 @@
 namespace softgpu::runtime {
 
 class Context;
+class GreenContext;
 class StreamCapture;
 
 // How a stream is ordered against the legacy default stream of its context.
@@ -24,8 +25,9 @@ enum class StreamKind : std::uint8_t {
 // Thread-safe.
 class Stream {
  public:
-  // Keeps the context alive, unless it is the legacy stream, which is a part of the context.
-  Stream(Context& context, StreamKind kind, int priority);
+  // Keeps the context alive, unless it is the legacy stream, which is a part of the context. `green`: the green context
+  // whose stream it is, with a legacy stream of its own; null: none.
+  Stream(Context& context, StreamKind kind, int priority, GreenContext* green = nullptr);
   // Work that is still under way goes on, and its context still waits for it.
   ~Stream();
   Stream(const Stream&) = delete;
@@ -58,6 +60,9 @@ class Stream {
   void wait_idle();
 
   Context& context() const { return context_; }
+  GreenContext* green() const { return green_; }
+  std::uint64_t green_id() const;  // 0: none
+  std::shared_ptr<GreenContext> shared_green() const;
   StreamKind kind() const { return kind_; }
   int priority() const { return attributes_.priority(); }
   StreamAttributes& attributes() { return attributes_; }
@@ -68,8 +73,12 @@ class Stream {
   void require_uncaptured();
 
  private:
+  Stream& legacy_stream() const;  // that it is ordered against
+
   Context& context_;
   const std::shared_ptr<Context> owner_;
+  GreenContext* const green_;
+  const std::shared_ptr<GreenContext> green_owner_;
   const StreamKind kind_;
   StreamAttributes attributes_;
   const std::uint64_t id_;

@@ -80,8 +80,8 @@ void require_no_blocking_capture(const Context& context, Conflict conflict) {
       CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy default stream would wait for a stream that is captured");
 }
 
-void require_no_capture(const Context& context) {
-  Captures::all().refuse_conflicts([&](const StreamCapture& capture) { return capture.has_stream_of(context); },
+void require_no_capture(const Context& context, std::uint64_t green) {
+  Captures::all().refuse_conflicts([&](const StreamCapture& capture) { return capture.has_stream_of(context, green); },
                                    Conflict::ends_capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                                    "a stream of the context is captured, and its work is not done");
 }

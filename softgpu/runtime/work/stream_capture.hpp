@@ -40,7 +40,8 @@ class StreamCapture : public std::enable_shared_from_this<StreamCapture> {
   // A stream that is destroyed.
   virtual void forget(Stream& stream) = 0;
   virtual bool has_blocking_stream_of(const Context& context) const = 0;
-  virtual bool has_stream_of(const Context& context) const = 0;
+  // `green`: only those of the green context with this number; 0: any.
+  virtual bool has_stream_of(const Context& context, std::uint64_t green) const = 0;
 
   bool valid() const { return !invalid_.load(); }
   void require_valid() const;  // throws CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
@@ -67,9 +68,9 @@ class StreamCapture : public std::enable_shared_from_this<StreamCapture> {
 enum class Conflict { ends_capture, harmless };
 // The legacy stream would wait for streams that are captured: throws CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
 void require_no_blocking_capture(const Context& context, Conflict conflict);
-// Throws CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when a stream of the context is captured, for what waits for all of
-// them.
-void require_no_capture(const Context& context);
+// Throws CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when a stream of the context, or only of that green context, is
+// captured, for what waits for all of them.
+void require_no_capture(const Context& context, std::uint64_t green = 0);
 // Throws CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED where a capture, by its mode and the thread's, does not allow what it
 // can't see, such as cuMemAlloc.
 void require_unsafe_calls_allowed();

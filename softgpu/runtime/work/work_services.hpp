@@ -8,6 +8,8 @@
 
 #include "softgpu/exec/pool.hpp"
 #include "softgpu/runtime/base/handles.hpp"
+#include "softgpu/runtime/work/device_resources.hpp"
+#include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/host_functions.hpp"
 #include "softgpu/runtime/work/value_waits.hpp"
 #include "softgpu/usage/page.hpp"
@@ -30,6 +32,8 @@ struct WorkServices {
   HostFunctions host_functions;
   ValueWaits value_waits;
   HandleTable<CUcontext, Context> contexts;
+  GreenContexts green_contexts{contexts};
+  ResourceBook resources;
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;
   // How others give up what they hold of a context that ends and has no work left, in this order. Set up at the start.
