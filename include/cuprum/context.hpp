@@ -4,14 +4,18 @@
 //   Context context = device.create_context();
 //   Stream stream = context.create_stream();      // belongs to it, whatever is current
 //   std::optional<Context> before = device.set_current(context);
+//
+// A context that is given a part of the device is a green context: see <cuprum/device_resources.hpp>.
 #pragma once
 
 #include <cuprum/detail/cuda_handles.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/detail/shared.hpp>
+#include <cuprum/device_resources.hpp>
 #include <cuprum/stream.hpp>
 #include <functional>
 #include <iosfwd>
+#include <vector>
 
 namespace cuprum::inline CUPRUM_ABI {
 
@@ -29,6 +33,9 @@ enum class ContextScheduling {
 struct ContextOptions {
   ContextScheduling scheduling = ContextScheduling::automatic;  ///< how threads wait
   bool sync_memory_operations = false;  ///< copies that may return early never do (CU_CTX_SYNC_MEMOPS)
+  /// The part of the device that it is to have, which makes it a green context. A green context shares memory, code and
+  /// the other options with the primary context, so those can't be given too. Empty: the whole device.
+  std::vector<DeviceResource> resources = {};
 };
 
 /// A cheap handle: copies share one CUDA context. A context made by Device::create_context is destroyed when the last
@@ -43,14 +50,17 @@ class CUPRUM_API Context {
   /// Null when it is closed or empty.
   CUctx_st* handle() const noexcept;
 
-  /// Whether it has a part of the device only. Such contexts can't be made yet, so no.
+  /// Whether it was given a part of the device: see ContextOptions::resources.
   bool is_green() const;
+
+  /// What it was given; all of the device for other contexts than green ones.
+  DeviceResources resources() const;
 
   /// The device that it is on.
   Device device() const;
 
   /// A stream in this context, which need not be current. Throws InvalidArgument when the priority is outside what the
-  /// device has.
+  /// device has, and for a blocking stream in a green context.
   Stream create_stream(const StreamOptions& options = {}) const;
 
   /// Gives it up for all copies; later use throws InvalidArgument. Closing twice does nothing. What was made in it

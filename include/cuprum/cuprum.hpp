@@ -22,6 +22,7 @@
 #include <cuprum/data_type.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/device_memory_resource.hpp>
+#include <cuprum/device_resources.hpp>
 #include <cuprum/diagnostics.hpp>
 #include <cuprum/dlpack.hpp>
 #include <cuprum/driver_choice.hpp>

@@ -11,6 +11,7 @@
 #include <cuprum/context.hpp>
 #include <cuprum/detail/export.hpp>
 #include <cuprum/device_properties.hpp>
+#include <cuprum/device_resources.hpp>
 #include <cuprum/event.hpp>
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/stream.hpp>
@@ -87,7 +88,12 @@ class CUPRUM_API Device {
   /// The context that functions of this device use on this thread: see above.
   Context context() const;
 
-  /// A new context; it does not become current.
+  /// All that the device has: what green contexts are made of.
+  DeviceResources resources() const;
+
+  /// A new context; it does not become current. Throws InvalidArgument for resources of another device, for the result
+  /// of a trial, and for options that a green context can't have; NotSupported for resources that the driver doesn't
+  /// know.
   Context create_context(const ContextOptions& options = {}) const;
 
   /// Blocks until all work of the device's context is done. Throws DriverError when some of it failed.

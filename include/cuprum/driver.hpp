@@ -28,7 +28,14 @@
 #include <string>
 #include <utility>
 
-#if CUDA_VERSION < 13020  // newer than the oldest headers that will do
+#if CUDA_VERSION < 13010  // newer than the oldest headers that will do
+struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st;
+using PFN_cuDevSmResourceSplit_v13010 = CUresult(CUDAAPI*)(CUdevResource*, unsigned, const CUdevResource*,
+                                                           CUdevResource*, unsigned,
+                                                           CU_DEV_SM_RESOURCE_GROUP_PARAMS_st*);
+using PFN_cuStreamGetDevResource_v13010 = CUresult(CUDAAPI*)(CUstream, CUdevResource*, CUdevResourceType);
+#endif
+#if CUDA_VERSION < 13020
 using PFN_cuMemcpyWithAttributesAsync_v13020 = CUresult(CUDAAPI*)(CUdeviceptr, CUdeviceptr, size_t, CUmemcpyAttributes*,
                                                                   CUstream);
 #endif

@@ -23,6 +23,7 @@ namespace cuprum::inline CUPRUM_ABI {
 
 class Context;
 class Device;
+class DeviceResources;
 class Stream;
 namespace graph {
 class GraphBuilder;
@@ -125,6 +126,8 @@ class CUPRUM_API Stream {
 
   /// The context it belongs to; for a default stream, the one that its work would go to now.
   Context context() const;
+  /// What its context() was given of the device: all, unless that is a green one.
+  DeviceResources resources() const;
   /// Null when it is closed or empty.
   CUstream_st* handle() const noexcept;
 

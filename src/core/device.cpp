@@ -8,6 +8,7 @@
 #include "core/base/device_uuid.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/device_resources.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -94,6 +95,8 @@ std::optional<Context> Device::set_current(const Context& context) const {
 }
 
 Context Device::context() const { return core::context_handle(context_for(device_id_)); }
+
+DeviceResources Device::resources() const { return core::resources_of(device_id_); }
 
 Context Device::create_context(const ContextOptions& options) const {
   auto owned = core::make_deferrable<detail::OwnedContext>(device_id_, options);

@@ -1,6 +1,7 @@
 #include <array>
 #include <cuprum/driver.hpp>
 
+#include "api/changed_api.hpp"
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
 #include "api/gate.hpp"
@@ -11,17 +12,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// A table in which some entry points are missing or watched.
-class ChangedApi {
- public:
-  ChangedApi() : table(driver::api()) { real = &driver::replace_api(table); }
-  ~ChangedApi() { driver::replace_api(*real); }
-  ChangedApi(const ChangedApi&) = delete;
-  ChangedApi& operator=(const ChangedApi&) = delete;
-  driver::Api table;
-  static inline const driver::Api* real = nullptr;
-};
 
 class CopyBatchTest : public ApiTest {
  protected:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <vector>
 
 namespace cuprum::core {
 
@@ -22,6 +23,10 @@ struct ContextRecord {
 
   /// It is ours, made or retained: while that is so, no other context can have its handle.
   mutable std::atomic<bool> held{false};
+
+  /// The green context that it was converted from, when we made it; null for others, of which only green_context_of()
+  /// knows.
+  mutable std::atomic<CUgreenCtx> green{nullptr};
 
   /// Whoever destroys a context that we made. What is made in the context shares it; empty for all other contexts.
   mutable std::weak_ptr<detail::OwnedContext> owner;
@@ -52,6 +57,10 @@ const ContextRecord& context_of(CUcontext handle);
 
 /// Makes a context; it does not become current. destroy_context() is its end.
 const ContextRecord& create_context(int device, unsigned flags);
+/// The same for a green one. There must be resources, all of the device.
+const ContextRecord& create_green_context(int device, std::vector<CUdevResource> resources);
+/// The green context that a context was converted from, by whomever; null when from none.
+CUgreenCtx green_context_of(const ContextRecord& context);
 void destroy_context(const ContextRecord& context) noexcept;
 
 /// Which context something happens in: a certain one, or, for default streams, the one that is current when it happens.

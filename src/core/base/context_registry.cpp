@@ -175,11 +175,46 @@ const ContextRecord& create_context(int device, unsigned flags) {
   }
 }
 
+const ContextRecord& create_green_context(int device, std::vector<CUdevResource> resources) {
+  const Doing doing{[&] { return text("creating a green context on device ", device); }};
+  CUdevResourceDesc descriptor = nullptr;
+  driver::call<&Api::cuDevResourceGenerateDesc>(doing, &descriptor, resources.data(),
+                                                static_cast<unsigned>(resources.size()));
+  CUgreenCtx green = nullptr;
+  driver::call<&Api::cuGreenCtxCreate>(doing, &green, descriptor, device,
+                                       static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
+  try {
+    CUcontext handle = nullptr;
+    driver::call<&Api::cuCtxFromGreenCtx>(doing, &handle, green);
+    const ContextRecord& context = registry().intern(handle, id_of(handle), device);
+    context.green = green;
+    context.held = true;
+    return context;
+  } catch (...) {
+    driver::release<&Api::cuGreenCtxDestroy>(green);
+    throw;
+  }
+}
+
+CUgreenCtx green_context_of(const ContextRecord& context) {
+  if (context.held.load(std::memory_order_acquire)) return context.green.load(std::memory_order_relaxed);
+  if (!driver::api().cuStreamGetGreenCtx.function) return nullptr;  // before CUDA 12.4
+  ContextGuard guard(context);
+  CUgreenCtx green = nullptr;
+  driver::call<&Api::cuStreamGetGreenCtx>(Doing{[] { return "asking whether a context is a green one"; }},
+                                          CU_STREAM_LEGACY, &green);
+  return green;
+}
+
 void destroy_context(const ContextRecord& context) noexcept {
   const bool alive = is_alive(context);
   context.held = false;
   ended_contexts.fetch_add(1, std::memory_order_release);
-  if (alive) driver::release<&Api::cuCtxDestroy>(context.handle);
+  if (!alive) return;
+  if (const CUgreenCtx green = context.green.exchange(nullptr))
+    driver::release<&Api::cuGreenCtxDestroy>(green);
+  else
+    driver::release<&Api::cuCtxDestroy>(context.handle);
 }
 
 }  // namespace cuprum::core

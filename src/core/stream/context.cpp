@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "core/base/same_object.hpp"
+#include "core/stream/device_resources.hpp"
 #include "core/stream/resources.hpp"
 #include "support/text.hpp"
 
@@ -26,10 +27,20 @@ unsigned flags_of(const ContextOptions& options) {
   throw InvalidArgument(text("creating a context: there is no scheduling ", static_cast<int>(options.scheduling)));
 }
 
+std::vector<CUdevResource> green_resources(int device, const ContextOptions& options) {
+  if (options.scheduling != ContextScheduling::automatic || options.sync_memory_operations) {
+    throw InvalidArgument(text("creating a green context on device ", device,
+                               ": scheduling and sync_memory_operations are those of the primary context, and can't "
+                               "be given together with resources"));
+  }
+  return core::checked_resources(device, options.resources);
+}
+
 }  // namespace
 
 OwnedContext::OwnedContext(int device, const ContextOptions& options)
-    : context(core::create_context(device, flags_of(options))) {}
+    : context(options.resources.empty() ? core::create_context(device, flags_of(options))
+                                        : core::create_green_context(device, green_resources(device, options))) {}
 
 OwnedContext::~OwnedContext() { core::destroy_context(context); }
 
@@ -50,10 +61,9 @@ CUctx_st* Context::handle() const noexcept {
   return context ? context->context.handle : nullptr;
 }
 
-bool Context::is_green() const {
-  const auto context = Access::keep(*this);  // refused when it is closed
-  return false;
-}
+bool Context::is_green() const { return core::green_context_of(Access::keep(*this)->context) != nullptr; }
+
+DeviceResources Context::resources() const { return core::resources_of(Access::keep(*this)); }
 
 Device Context::device() const { return Access::device(Access::keep(*this)->context.device); }
 
@@ -68,7 +78,7 @@ void Context::close() {
   if (!closing) return;
   if (core::current_context() == &closing->context) {
     throw WrongState(text("closing ", *this,
-                          ": it is current on this thread; make another one current before, for example with "
+                          ": not while it is current on this thread; make another one current before, for example with "
                           "Device::set_current()"));
   }
   Access::close(*this);

@@ -19,6 +19,7 @@ enum class Ownership { ours, foreign };
 
 /// A context that we created. It is destroyed when nothing that was made in it is left.
 struct OwnedContext : support::Counted<OwnedContext> {
+  /// Throws InvalidArgument for options that make no sense together, or on this device.
   OwnedContext(int device, const ContextOptions& options);
   OwnedContext(const OwnedContext&) = delete;
   OwnedContext& operator=(const OwnedContext&) = delete;

@@ -7,6 +7,7 @@
 #include "core/base/same_object.hpp"
 #include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/device_resources.hpp"
 #include "core/stream/host_calls.hpp"
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
@@ -37,8 +38,22 @@ void check_priority(const core::ContextRecord& context, int priority) {
   }
 }
 
+CUstream create_in(CUgreenCtx green, const core::ContextRecord& context, const StreamOptions& options) {
+  if (!options.nonblocking) {
+    throw InvalidArgument(
+        text("creating a stream in a green context of device ", context.device,
+             ": streams of green contexts must be non-blocking; leave StreamOptions::nonblocking true"));
+  }
+  CUstream handle = nullptr;
+  driver::call<&Api::cuGreenCtxStreamCreate>(
+      Doing{[&] { return text("creating a stream in a green context of device ", context.device); }}, &handle, green,
+      static_cast<unsigned>(CU_STREAM_NON_BLOCKING), options.priority.value_or(0));
+  return handle;
+}
+
 CUstream create(const core::ContextRecord& context, const StreamOptions& options) {
   if (options.priority) check_priority(context, *options.priority);
+  if (const CUgreenCtx green = context.green.load(std::memory_order_relaxed)) return create_in(green, context, options);
   CUstream handle = nullptr;
   driver::call<&Api::cuStreamCreateWithPriority>(
       Doing{[&] { return text("creating a stream on device ", context.device); }}, &handle,
@@ -46,8 +61,14 @@ CUstream create(const core::ContextRecord& context, const StreamOptions& options
   return handle;
 }
 
+// A green context shares events with the primary context, and so with the other green ones.
+bool share_events(const core::ContextRecord& a, const core::ContextRecord& b) {
+  if (&a == &b) return true;
+  return a.device == b.device && (a.green.load(std::memory_order_relaxed) || b.green.load(std::memory_order_relaxed));
+}
+
 void check_recordable(const EventResource& event, const core::ContextRecord& context, const Stream& stream) {
-  if (event.ownership == Ownership::ours && &event.context != &context) [[unlikely]] {
+  if (event.ownership == Ownership::ours && !share_events(event.context, context)) [[unlikely]] {
     throw WrongState(text("recording an event on ", stream, ": the event belongs to another context, of device ",
                           event.context.device, "; make one with record() of this stream"));
   }
@@ -194,6 +215,11 @@ unsigned long long Stream::id() const {
 Device Stream::device() const { return Access::device(Access::keep(*this)->context().resolve().device); }
 
 Context Stream::context() const { return core::context_handle(Access::keep(*this)->context().resolve()); }
+
+DeviceResources Stream::resources() const {
+  return core::resources_of(
+      detail::make_kept<detail::ContextResource>(detail::ContextResource{Access::keep(*this)->context().resolve()}));
+}
 
 CUstream_st* Stream::handle() const noexcept {
   return reinterpret_cast<CUstream>(static_cast<std::uintptr_t>(Access::number(*this)));
