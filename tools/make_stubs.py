@@ -34,8 +34,10 @@ from ._options import (
     ManagedMemoryResourceOptions,
     PinnedMemoryResourceOptions,
     ProgramOptions,
+    SMResourceOptions,
     StreamOptions,
     VirtualMemoryResourceOptions,
+    WorkqueueResourceOptions,
 )
 from ._tensor_map import (
     TensorMapDescriptorOptions,
@@ -46,7 +48,15 @@ from ._tensor_map import (
 )
 from ._texture_options import MipmappedArrayOptions, OpaqueArrayOptions, TextureObjectOptions
 from ._types import ComputeCapability
-from .typing import ArrayFormatType, GraphConditionalType, GraphMemoryType, IsStreamType, ObjectCodeFormatType, SourceCodeType
+from .typing import (
+    ArrayFormatType,
+    GraphConditionalType,
+    GraphMemoryType,
+    IsStreamType,
+    ObjectCodeFormatType,
+    SourceCodeType,
+    WorkqueueSharingScopeType,
+)
 from .utils import ProgramCacheResource
 
 '''
@@ -162,6 +172,8 @@ SINGLE_PARAMETERS = {
     "ManagedMemoryResource.__init__.options": OPTIONS.format("ManagedMemoryResourceOptions"),
     "PinnedMemoryResource.__init__.options": OPTIONS.format("PinnedMemoryResourceOptions"),
     "Program.__init__.options": OPTIONS.format("ProgramOptions"),
+    "SMResource.split.options": "SMResourceOptions | dict[str, Any]",
+    "WorkqueueResource.configure.options": "WorkqueueResourceOptions | dict[str, Any]",
     "Event.from_ipc_descriptor.ipc_descriptor": "IPCEventDescriptor",
     "Buffer.from_ipc_descriptor.ipc_descriptor": "IPCBufferDescriptor",
     "_program_arguments.target_type": "str | None",
@@ -270,11 +282,13 @@ SINGLE_RESULTS = {
     "HostCallbackNode.callback": "Callable[[], object] | None",
     "ManagedBuffer.preferred_location": "Device | Host | None",
     "ManagedMemoryResource.allocate": "ManagedBuffer",
+    "SMResource.split": "tuple[list[SMResource], SMResource]",
     "Stream.record": "Event",
     "StridedMemoryView.as_tensor_map": "TensorMapDescriptor",
     "TensorMapDescriptor._from_im2col": "TensorMapDescriptor",
     "TensorMapDescriptor._from_im2col_wide": "TensorMapDescriptor",
     "TensorMapDescriptor._from_tiled": "TensorMapDescriptor",
+    "WorkqueueResource.sharing_scope": "WorkqueueSharingScopeType",
 }
 
 # What mypy would say of cuda.core, too.

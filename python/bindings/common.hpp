@@ -31,6 +31,7 @@ void bind_checkpoint(nb::module_& module);
 void bind_context(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_device_properties(nb::module_& module);
+void bind_device_resources(nb::module_& module);
 void bind_driver(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_event(nb::module_& module);

@@ -20,16 +20,32 @@ void bind_context(nb::module_& module) {
             return raw_handle("CUcontext", self.handle());
           },
           "The CUcontext; None when it is closed.")
-      .def_prop_ro("is_green", &Context::is_green, "Whether it has a part of the device only.")
+      .def_prop_ro("_handle", [](nb::handle self) { return self.attr("handle"); })
+      .def_prop_ro(
+          "is_green", [](const Context& self) { return self.handle() && self.is_green(); },
+          "Whether it was given a part of the device; False when it is closed.")
+      .def_prop_ro(
+          "resources",
+          [](const Context& self) {
+            if (!self.handle()) throw WrongState("Cannot query resources on a closed context");
+            return self.resources();
+          },
+          "What it was given of the device; all of it, unless it is green.")
       .def_prop_ro(
           "device", [](const Context& self) { return device_object(self.device()); }, "Its device.")
       .def(
           "create_stream",
           [](const Context& self, nb::handle options) {
             const StreamOptions wanted = stream_options_from(options);
+            if (!self.handle()) throw WrongState("Cannot create a stream on a closed context");
+            if (!self.is_green()) {
+              throw WrongState(
+                  "Context.create_stream() is only supported on green contexts. Use Device.create_stream() for primary "
+                  "contexts.");
+            }
             return without_gil([&] { return self.create_stream(wanted); });
           },
-          "options"_a = nb::none(), "A stream in this context, which need not be current.")
+          "options"_a = nb::none(), "A stream in this green context, which need not be current.")
       .def("close", &Context::close, WithoutGil(), "Gives it up. What was made in it stays usable.")
       .def(Equality<Context>())
       .def("__repr__", [](const Context& self) {

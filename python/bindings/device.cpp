@@ -2,6 +2,7 @@
 #include "bindings/device.hpp"
 
 #include "bindings/common.hpp"
+#include "bindings/device_resources.hpp"
 #include "bindings/event.hpp"
 #include "bindings/memory_resource.hpp"
 #include "bindings/system.hpp"
@@ -72,11 +73,21 @@ const Device& initialised(const PythonDevice& self) {
   throw_error("CUDAError", message.c_str());
 }
 
+/// The context as the object that was made current, if that is still there.
+nb::object object_of(const Context& context, const nb::object& last) {
+  if (last.is_valid()) {
+    nb::object known = last();
+    if (!known.is_none() && nb::cast<const Context&>(known) == context) return known;
+  }
+  return nb::cast(context);
+}
+
 nb::object set_current(PythonDevice& self, nb::handle context) {
   std::optional<Context> before;
   if (context.is_none()) {
     without_gil([&] { self.device.set_current(); });
     self.is_initialised = true;
+    self.current = {};
     return nb::none();
   }
   if (!nb::isinstance<Context>(context)) throw nb::type_error("a Context object is required");
@@ -88,7 +99,8 @@ nb::object set_current(PythonDevice& self, nb::handle context) {
   }
   before = without_gil([&] { return self.device.set_current(wanted); });
   self.is_initialised = true;
-  return before ? nb::cast(*before) : nb::none();
+  const nb::object last = std::exchange(self.current, nb::weakref(context));
+  return before ? object_of(*before, last) : nb::none();
 }
 
 Stream create_stream(const PythonDevice& self, nb::handle object, nb::handle options) {
@@ -120,13 +132,8 @@ nb::object allocate(const PythonDevice& self, nb::handle size, nb::handle stream
 }
 
 Context create_context(const PythonDevice& self, nb::handle options) {
-  if (!options.is_none()) {
-    throw NotSupported(
-        "contexts with a part of a device's resources (green contexts) are not built yet: call create_context() "
-        "without "
-        "options for a context of its own");
-  }
-  return without_gil([&] { return self.device.create_context(); });
+  const ContextOptions wanted = context_options_from(options);
+  return without_gil([&] { return self.device.create_context(wanted); });
 }
 
 }  // namespace
@@ -188,6 +195,10 @@ void bind_device(nb::module_& module) {
       .def_prop_ro(
           "context", [](const PythonDevice& self) { return initialised(self).context(); },
           "The context that functions of this device use on this thread.")
+      .def_prop_ro("_context", [](const PythonDevice& self) { return initialised(self).context(); })
+      .def_prop_ro(
+          "resources", [](const PythonDevice& self) { return self.device.resources(); },
+          "All that it has: what green contexts are made of.")
       .def_prop_ro(
           "default_stream", [](const PythonDevice&) { return default_stream(); }, "The default stream.")
       .def_prop_rw(
@@ -212,7 +223,8 @@ void bind_device(nb::module_& module) {
           "set_current", &set_current, "ctx"_a = nb::none(),
           "Makes the device's primary context, or the given one, current on this thread. Returns the one before when a "
           "context is given.")
-      .def("create_context", &create_context, "options"_a = nb::none(), "A new context; it does not become current.")
+      .def("create_context", &create_context, "options"_a = nb::none(),
+           "A green context of a part of the device, given as ContextOptions; it does not become current.")
       .def("create_stream", &create_stream, "obj"_a = nb::none(), "options"_a = nb::none(),
            "A new stream, or one that wraps the stream of `obj`, an object with __cuda_stream__.")
       .def(

@@ -8,6 +8,8 @@ namespace cuprum::python {
 struct PythonDevice {
   Device device;
   bool is_initialised = false;  ///< set_current() was called on it, so on its thread
+  /// The context object that set_current() was given last, weakly: who asks for the one before gets the same object.
+  nb::object current = {};
 
   bool operator==(const PythonDevice& other) const { return device == other.device; }
 };

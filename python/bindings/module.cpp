@@ -22,6 +22,7 @@ NB_MODULE(_core, module) {
   bind_errors(module);
   bind_driver(module);
   bind_device_properties(module);
+  bind_device_resources(module);
   bind_checkpoint(module);
   bind_context(module);
   bind_event(module);

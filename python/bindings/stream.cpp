@@ -125,6 +125,7 @@ void bind_stream(nb::module_& module) {
       .def_prop_ro(
           "device", [](const Stream& self) { return device_object(self.device()); }, "Its device.")
       .def_prop_ro("context", &Stream::context, "The context it belongs to.")
+      .def_prop_ro("resources", &Stream::resources, "What its context was given of the device.")
       .def(Equality<Stream>())
       .def("__repr__", [](const Stream& self) {
         const std::uint64_t context = self.handle() ? reinterpret_cast<std::uint64_t>(self.context().handle()) : 0;

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import cuprum.graph
-from cuprum import CUDAError, Device, Event, EventOptions, LaunchConfig, Stream, StreamOptions
+from cuprum import ContextOptions, CUDAError, Device, Event, EventOptions, LaunchConfig, Stream, StreamOptions
 
 
 def in_new_thread(function):
@@ -87,7 +87,7 @@ class TestDevice:
         assert pickle.loads(pickle.dumps(device)) is device
 
     def test_swaps_contexts(self, device):
-        mine = device.create_context()
+        mine = device.create_context(ContextOptions(resources=[device.resources.sm]))
         before = device.set_current(mine)
         try:
             assert device.context == mine
@@ -185,7 +185,7 @@ class TestStream:
             lambda device: device.create_stream(),
             lambda device: Stream.per_thread_default(),
             lambda device: device.create_stream().record(),
-            lambda device: device.create_context(),
+            lambda device: device.create_context(ContextOptions(resources=[device.resources.sm])),
         ],
     )
     def test_closing_leaves_hash_and_equality(self, device, make):
