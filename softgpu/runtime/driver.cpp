@@ -69,6 +69,7 @@ Driver::Driver(const Config& config)
       memory_(work_, devices_, space_),
       code_(memory_, config.compiler, std::make_shared<jit::ObjectCache>(cache_options(config))),
       graphs_(memory_),
+      graphics_(memory_),
       virtual_memory_(work_, devices_, space_, memory_.allocations),
       current_pools_(memory_),
       own_process_(ApiGate::get(), memory_) {
@@ -81,6 +82,7 @@ Driver::Driver(const Config& config)
   });
   work_.at_context_end.emplace_back([this](Context& context) { drop_events_of(work_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { unload_modules(code_, context); });
+  work_.at_context_end.emplace_back([this](Context& context) { drop_graphics_of(graphics_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { release_memory_of(memory_, context); });
   memory_.mapping_access = [this](const std::byte* pointer, const CUmemLocation& location) {
     return virtual_memory_.access(pointer, location);

@@ -14,6 +14,7 @@
 #include "softgpu/runtime/checkpoint/control_server.hpp"
 #include "softgpu/runtime/checkpoint/own_process.hpp"
 #include "softgpu/runtime/code/code_services.hpp"
+#include "softgpu/runtime/graphics/graphics_services.hpp"
 #include "softgpu/runtime/graphs/graph_services.hpp"
 #include "softgpu/runtime/memory/current_pools.hpp"
 #include "softgpu/runtime/memory/memory_services.hpp"
@@ -55,6 +56,7 @@ class Driver {
   // To the thread that locks, checkpoints and restores this process. Throws CUDA_ERROR_NOT_SUPPORTED when there is
   // none.
   memory::Descriptor connect_to_control() const;
+  GraphicsServices& graphics() { return graphics_; }
 
  private:
   explicit Driver(const Config& config);
@@ -68,6 +70,7 @@ class Driver {
   MemoryServices memory_;
   CodeServices code_;
   GraphServices graphs_;
+  GraphicsServices graphics_;
   VirtualMemory virtual_memory_;
   CurrentPools current_pools_;
   std::vector<std::unique_ptr<PrimaryContext>> primary_contexts_;  // by device

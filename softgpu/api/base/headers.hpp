@@ -2,7 +2,15 @@
 // function is declared under the name that the library exports, and no macro renames one form to another.
 #pragma once
 
+// OpenGL's and EGL's own headers give the next ones their types; nothing of X11 is needed.
+#ifndef EGL_NO_X11
+  #define EGL_NO_X11
+#endif
 #include <cuda.h>
+#include <cudaEGL.h>
+#include <cudaEGLTypedefs.h>
+#include <cudaGL.h>
+#include <cudaGLTypedefs.h>
 #include <cudaProfiler.h>
 #include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>

@@ -216,6 +216,12 @@ void destroy_array(MemoryServices& services, CUarray handle) {
 }
 
 void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle) {
+  const auto found = services.mipmapped_arrays.find(handle);
+  require(found == nullptr || !found->is_kept_, CUDA_ERROR_INVALID_HANDLE, "the array goes with its graphics resource");
+  release_mipmapped_array(services, handle);
+}
+
+void release_mipmapped_array(MemoryServices& services, CUmipmappedArray handle) {
   const auto removed = services.mipmapped_arrays.remove(handle);
   require(removed != nullptr, CUDA_ERROR_INVALID_HANDLE, "not a mipmapped array, or one that was destroyed");
   for (const CUarray level : removed->levels_) services.arrays.remove(level);

@@ -47,18 +47,24 @@ class MipmappedArray {
   const CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
   const texture::Image& image() const { return image_; }
   CUarray level(unsigned level) const;  // throws CUDA_ERROR_INVALID_VALUE
+  // It belongs to something else, a graphics resource: cuMipmappedArrayDestroy is refused. Before it gets a handle.
+  void keep_from_programs() { is_kept_ = true; }
 
  private:
   friend void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
+  friend void release_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
 
   Context& context_;
   const CUDA_ARRAY3D_DESCRIPTOR descriptor_;
   const texture::Image image_;
   std::vector<CUarray> levels_;
+  bool is_kept_ = false;
 };
 
 // Wait for what is under way, which may use the memory. Throw CUDA_ERROR_INVALID_HANDLE.
 void destroy_array(MemoryServices& services, CUarray handle);
 void destroy_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
+// The same for one that is kept from programs.
+void release_mipmapped_array(MemoryServices& services, CUmipmappedArray handle);
 
 }  // namespace softgpu::runtime
