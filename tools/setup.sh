@@ -16,6 +16,8 @@ debian_packages=(
   libxxhash-dev                        # the hash of libcuprum's caches
   libgtest-dev libgmock-dev            # tests
   clang-format-19                      # a test that the sources are formatted
+  libgl-dev libegl-dev                 # the types of CUDA's functions for OpenGL and EGL; an example links with them
+  libgl1-mesa-dri                      # an OpenGL that draws with the CPU, without a display: tests share its objects
   graphviz                             # pictures of CUDA graphs
   doxygen                              # the reference, whose comments a test reads
   python3 python3-venv                 # NVIDIA's packages and DLPack's header come from PyPI

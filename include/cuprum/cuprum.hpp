@@ -30,6 +30,7 @@
 #include <cuprum/event.hpp>
 #include <cuprum/graph.hpp>
 #include <cuprum/graph_memory_resource.hpp>
+#include <cuprum/graphics_resource.hpp>
 #include <cuprum/host.hpp>
 #include <cuprum/ipc.hpp>
 #include <cuprum/ipc_channel.hpp>

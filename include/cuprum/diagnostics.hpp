@@ -27,17 +27,19 @@ struct LiveObjects {
   std::size_t object_codes = 0;  ///< whether or not they are loaded
   std::size_t kernels = 0;       ///< one that is asked for twice counts once
   std::size_t graphs = 0;        ///< definitions, those inside of others included
-  std::size_t executable_graphs = 0;  ///< instantiated ones
-  std::size_t graph_builders = 0;     ///< whether or not they are capturing
-  std::size_t opaque_arrays = 0;      ///< wrapped ones and levels of mipmapped arrays included
-  std::size_t mipmapped_arrays = 0;   ///< with all their levels
-  std::size_t texture_objects = 0;    ///< whatever they show
-  std::size_t surface_objects = 0;    ///< of arrays
+  std::size_t executable_graphs = 0;   ///< instantiated ones
+  std::size_t graph_builders = 0;      ///< whether or not they are capturing
+  std::size_t opaque_arrays = 0;       ///< wrapped ones and levels of mipmapped arrays included
+  std::size_t mipmapped_arrays = 0;    ///< with all their levels
+  std::size_t texture_objects = 0;     ///< whatever they show
+  std::size_t surface_objects = 0;     ///< of arrays
+  std::size_t graphics_resources = 0;  ///< registered ones, whether or not they are mapped
 
   /// Of all kinds together.
   std::size_t total() const {
     return contexts + streams + events + buffers + memory_pools + programs + linkers + object_codes + kernels + graphs +
-           executable_graphs + graph_builders + opaque_arrays + mipmapped_arrays + texture_objects + surface_objects;
+           executable_graphs + graph_builders + opaque_arrays + mipmapped_arrays + texture_objects + surface_objects +
+           graphics_resources;
   }
   bool operator==(const LiveObjects&) const = default;
 };

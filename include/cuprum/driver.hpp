@@ -40,6 +40,10 @@ using PFN_cuMemcpyWithAttributesAsync_v13020 = CUresult(CUDAAPI*)(CUdeviceptr, C
                                                                   CUstream);
 #endif
 
+// As <cudaGLTypedefs.h> has them, which needs OpenGL's headers: GLuint and GLenum are unsigned.
+using PFN_cuGraphicsGLRegisterBuffer_v3000 = CUresult(CUDAAPI*)(CUgraphicsResource*, unsigned, unsigned);
+using PFN_cuGraphicsGLRegisterImage_v3000 = CUresult(CUDAAPI*)(CUgraphicsResource*, unsigned, unsigned, unsigned);
+
 namespace cuprum::inline CUPRUM_ABI::driver {
 
 namespace detail {

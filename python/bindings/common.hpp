@@ -36,6 +36,7 @@ void bind_driver(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_event(nb::module_& module);
 void bind_graph_memory_resource(nb::module_& module);
+void bind_graphics_resource(nb::module_& module);
 void bind_host(nb::module_& module);
 void bind_ipc(nb::module_& module);
 void bind_kernel(nb::module_& module);

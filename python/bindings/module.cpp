@@ -36,6 +36,7 @@ NB_MODULE(_core, module) {
   bind_legacy_pinned_memory_resource(module);
   bind_virtual_memory_resource(module);
   bind_graph_memory_resource(module);
+  bind_graphics_resource(module);
   bind_memory_batches(module);
   bind_strided_layout(module);
   bind_strided_memory_view(module);

@@ -65,6 +65,7 @@ EVERYWHERE = (
     "cuprum.graph",
     "cuprum.utils",
     "cuprum._compiler_utils",
+    "cuprum._graphics",
     "cuprum._cuda_utils",
     "cuprum._views",
     "cuprum._memory_sets",

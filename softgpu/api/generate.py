@@ -3,7 +3,7 @@
 
 usage: generate.py PREPROCESSED_HEADERS OUTPUT_FOLDER
 
-PREPROCESSED_HEADERS is what the C preprocessor makes of <cuda.h> and its typedefs header with
+PREPROCESSED_HEADERS is what the C preprocessor makes of <cuda.h>, <cudaGL.h>, <cudaEGL.h> and their typedefs headers with
 __CUDA_API_VERSION_INTERNAL defined: then every function is declared once under the name that the
 library exports, including older forms (cuMemAlloc beside cuMemAlloc_v2) and those for the per-thread
 default stream (_ptds, _ptsz). Written are:

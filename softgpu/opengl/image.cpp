@@ -54,7 +54,8 @@ unsigned halved(unsigned extent, unsigned level) { return std::max(extent >> lev
 
 // An unsized format of more bits would have pixels that are more than what is moved.
 bool has_eight_bits(const BoundTexture& texture) {
-  for (const GLenum size : {GL_TEXTURE_RED_SIZE, GL_TEXTURE_ALPHA_SIZE, GL_TEXTURE_LUMINANCE_SIZE})
+  for (const GLenum size :
+       {GL_TEXTURE_RED_SIZE, GL_TEXTURE_ALPHA_SIZE, GL_TEXTURE_LUMINANCE_SIZE, GL_TEXTURE_INTENSITY_SIZE})
     if (texture.parameter(0, size) > 8) return false;
   return true;
 }

@@ -6,6 +6,7 @@
 #include "core/compile/linker_resource.hpp"
 #include "core/compile/program_resource.hpp"
 #include "core/graph/resources.hpp"
+#include "core/graphics/mapping.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/memory_pool.hpp"
 #include "core/stream/resources.hpp"
@@ -35,6 +36,7 @@ LiveObjects live_objects() noexcept {
       .mipmapped_arrays = detail::MipmappedArrayResource::alive(),
       .texture_objects = detail::TextureResource::alive(),
       .surface_objects = detail::SurfaceResource::alive(),
+      .graphics_resources = core::Registration::alive(),
   };
 }
 

@@ -12,6 +12,7 @@ struct CUfunc_st;
 struct CUgraphExec_st;
 struct CUgraphNode_st;
 struct CUgraph_st;
+struct CUgraphicsResource_st;
 struct CUkern_st;
 struct CUlib_st;
 struct CUmemPoolHandle_st;

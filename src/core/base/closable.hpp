@@ -7,6 +7,7 @@
 #include <cuprum/device.hpp>
 #include <cuprum/error.hpp>
 #include <cuprum/event.hpp>
+#include <cuprum/graphics_resource.hpp>
 #include <cuprum/ipc.hpp>
 #include <cuprum/kernel.hpp>
 #include <cuprum/linker.hpp>
@@ -159,6 +160,8 @@ struct Access {
   static const char* title(const texture::MipmappedArray&) { return "mipmapped array"; }
   static const char* title(const texture::TextureObject&) { return "texture"; }
   static const char* title(const texture::SurfaceObject&) { return "surface"; }
+  static const char* title(const GraphicsResource&) { return "graphics resource"; }
+  static const char* title(const MappedImage&) { return "mapped image"; }
   static const char* title(const IPCAllocationHandle&) { return "allocation handle"; }
   [[noreturn]] static void refuse(const char* what, bool is_closed);
 };

@@ -54,9 +54,10 @@ void copy(const Buffer& destination, const Buffer& source, const Stream& stream,
 template <typename... Options>
 Buffer copy_to_new(const Buffer& source, const Stream& stream, const Options&... options) {
   const Kept<BufferResource> from = Access::keep(source);
-  if (!from->memory)
+  const std::shared_ptr<MemoryResource::Interface> memory = from->source();
+  if (!memory)
     throw WrongState(text("copy to a new buffer: ", source, " has no memory resource to allocate that from"));
-  Buffer destination = MemoryResource(from->memory).allocate(from->size, stream);
+  Buffer destination = MemoryResource(memory).allocate(from->size, stream);
   copy(destination, source, stream, options...);
   return destination;
 }
@@ -97,6 +98,10 @@ void BufferResource::take_back(MemoryResource::Interface& memory, DevicePointer 
   } catch (...) {
     support::log("freeing a buffer failed: its memory resource threw something that is not a std::exception");
   }
+}
+
+std::shared_ptr<MemoryResource::Interface> BufferResource::source() const {
+  return dynamic_cast<const core::OnlyTakesBack*>(memory.get()) ? nullptr : memory;
 }
 
 void BufferResource::free_on(Kept<StreamResource> stream) const {
@@ -260,8 +265,9 @@ std::optional<int> Buffer::device_id() const { return Access::keep(*this)->facts
 
 std::optional<MemoryResource> Buffer::memory_resource() const {
   const Kept<BufferResource> buffer = Access::keep(*this);
-  if (!buffer->memory) return std::nullopt;
-  return MemoryResource(buffer->memory);
+  const std::shared_ptr<MemoryResource::Interface> memory = buffer->source();
+  if (!memory) return std::nullopt;
+  return MemoryResource(memory);
 }
 
 std::shared_ptr<void> Buffer::owner() const { return Access::keep(*this)->owner; }

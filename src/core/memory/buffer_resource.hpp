@@ -53,6 +53,9 @@ struct BufferResource : support::Counted<BufferResource> {
   bool mapped = false;                                ///< imported from another process
   bool allocated_in_capture = false;                  ///< of the stream that it was allocated on
 
+  /// Where more such memory can be had; null when nowhere.
+  std::shared_ptr<MemoryResource::Interface> source() const;
+
   /// Makes the memory be taken back in this stream's order, which is settled.
   void free_on(Kept<StreamResource> stream) const;
   /// The stream in whose order the memory was allocated, and so the one that has to get there before anybody else uses

@@ -12,4 +12,13 @@ class WaitsBeforeTakingBack {
   virtual ~WaitsBeforeTakingBack() = default;
 };
 
+/// Base of those that take memory back which they did not allocate: to the user, the buffer has no memory resource.
+class OnlyTakesBack {
+ protected:
+  OnlyTakesBack() = default;
+  OnlyTakesBack(const OnlyTakesBack&) = default;
+  OnlyTakesBack& operator=(const OnlyTakesBack&) = default;
+  virtual ~OnlyTakesBack() = default;
+};
+
 }  // namespace cuprum::core
