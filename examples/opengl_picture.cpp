@@ -39,8 +39,9 @@ extern "C" __global__ void paint(uchar4* pixels, int size) {
     r = next;
     ++steps;
   }
-  unsigned char shade = steps == 64 ? 0 : 255 - 6 * (steps % 40);
-  pixels[y * size + x] = make_uchar4(shade, steps * 4 % 256, 255 - shade / 2, 255);
+  uchar4 inside = make_uchar4(12, 12, 28, 255);
+  uchar4 outside = make_uchar4(min(255, 6 * steps), min(255, steps * steps / 3), min(255, 70 + 9 * steps), 255);
+  pixels[y * size + x] = steps == 64 ? inside : outside;
 }
 )";
 
@@ -147,7 +148,7 @@ int main(int argc, char** argv) {
     const Pixels drawn = draw(picture);
     const auto at = [&](int x, int y) { return drawn[static_cast<std::size_t>(y * size + x)]; };
     check(at(0, 0) == Pixel{51, 51, 51, 255}, "OpenGL drew the frame");
-    check(at(size / 2, size / 2) == Pixel{0, 0, 255, 255}, "and inside of it what the kernel painted");
+    check(at(size / 2, size / 2) == Pixel{12, 12, 28, 255}, "and inside of it what the kernel painted");
     check(glGetError() == GL_NO_ERROR, "OpenGL reports no error");
     if (argc > 1) write_png(argv[1], drawn, size, size);
   });

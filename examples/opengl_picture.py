@@ -29,8 +29,9 @@ extern "C" __global__ void paint(uchar4* pixels, int size) {
     r = next;
     ++steps;
   }
-  unsigned char shade = steps == 64 ? 0 : 255 - 6 * (steps % 40);
-  pixels[y * size + x] = make_uchar4(shade, steps * 4 % 256, 255 - shade / 2, 255);
+  uchar4 inside = make_uchar4(12, 12, 28, 255);
+  uchar4 outside = make_uchar4(min(255, 6 * steps), min(255, steps * steps / 3), min(255, 70 + 9 * steps), 255);
+  pixels[y * size + x] = steps == 64 ? inside : outside;
 }
 """
 
@@ -162,7 +163,7 @@ gl.BindBuffer(PIXEL_UNPACK_BUFFER, 0)
 drawn = draw(gl, picture)
 middle = 4 * (SIZE // 2 * SIZE + SIZE // 2)
 check(drawn[:4] == bytes([51, 51, 51, 255]), "OpenGL drew the frame")
-check(drawn[middle : middle + 4] == bytes([0, 0, 255, 255]), "and inside of it what the kernel painted")
+check(drawn[middle : middle + 4] == bytes([12, 12, 28, 255]), "and inside of it what the kernel painted")
 check(gl.GetError() == 0, "OpenGL reports no error")
 if len(sys.argv) > 1:
     write_png(sys.argv[1], drawn)
