@@ -99,9 +99,11 @@ def _said_of_count(name: str, parameters: list[Parameter], positional: int, keyw
     for twice in set(by_position[:positional]) & set(keywords):
         return f"{name}() got multiple values for argument {twice!r}"
     given = {*by_position[:positional], *keywords}
-    missing = [each.name for each in parameters if not each.has_default and each.name not in given]
+    missing = [each for each in parameters if not each.has_default and each.name not in given]
     if missing:
-        return f"{name}() needs {' and '.join(map(repr, missing))}, which {'is' if len(missing) == 1 else 'are'} missing"
+        names = " and ".join(repr(each.name) for each in missing)
+        kind = f"the keyword-only argument{'s' if len(missing) > 1 else ''} " if missing[0].is_keyword_only else ""
+        return f"{name}() needs {kind}{names}, which {'is' if len(missing) == 1 else 'are'} missing"
     return None
 
 
