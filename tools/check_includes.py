@@ -101,7 +101,7 @@ FOREIGN = {
     "cudaProfiler": ["src/driver_abi", "src/driver", "softgpu/api"],
     "cudaGL": ["softgpu/api"],
     "cudaEGL": ["softgpu/api"],
-    "GL/": ["softgpu/opengl"],
+    "GL/": ["softgpu/opengl", "examples"],
     "cuda_runtime": [],
     "dlpack/": ["src/core", "python"],
     "nlohmann/": ["tools/cuprum"],

@@ -322,6 +322,21 @@ TEST_F(GraphicsBuffer, HandlesThatAreNoneAreRefused) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphicsMapResources)(1, nullptr, nullptr));
 }
 
+TEST_F(GraphicsBuffer, GoesWithItsContext) {
+  if (!is_softgpu()) GTEST_SKIP() << "NVIDIA's driver follows handles of contexts that are gone";
+  const GLuint name = make_buffer(numbers(64));
+  CUcontext other = nullptr;
+  CUgraphicsResource resource = nullptr;
+  ASSERT_SUCCESS(CU(cuCtxCreate)(&other, nullptr, 0, device_));
+  ASSERT_SUCCESS(CU(cuGraphicsGLRegisterBuffer)(&resource, name, 0));
+  ASSERT_SUCCESS(CU(cuGraphicsMapResources)(1, &resource, nullptr));
+  EXPECT_SUCCESS(CU(cuCtxSetCurrent)(context_));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, CU(cuGraphicsUnmapResources)(1, &resource, nullptr));
+  EXPECT_SUCCESS(CU(cuCtxDestroy)(other));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_HANDLE, CU(cuGraphicsUnmapResources)(1, &resource, nullptr));
+  delete_buffer(name);
+}
+
 TEST_F(GraphicsBuffer, IsNotPartOfACapture) {
   const GLuint name = make_buffer(numbers(64));
   {
