@@ -59,7 +59,7 @@ class CUPRUM_API OpaqueArray {
   /// Copies the array to the beginning of a buffer, and returns that.
   Buffer copy_to(const Buffer& destination, const Stream& stream) const;
 
-  /// Copies another array of the same shape, with texels of as many bytes. It may be on another device.
+  /// Copies another array of the same context and shape, with texels of as many bytes.
   void copy_from(const OpaqueArray& source, const Stream& stream) const;
   /// Copies the array to such a one, and returns that.
   OpaqueArray copy_to(const OpaqueArray& destination, const Stream& stream) const;

@@ -259,5 +259,36 @@ TEST_F(MipmappedArrayTest, RefusesLevelsThatAreNotThere) {
               HasSubstr("num_levels is 6, but level 4 is a single texel: at most 5"));
 }
 
+class TextureMultiDeviceTest : public TextureTest {
+ protected:
+  void SetUp() override {
+    if (Device::count() < 2) GTEST_SKIP() << "needs two devices";
+  }
+};
+
+TEST_F(TextureMultiDeviceTest, AnArrayIsUsedOnItsOwnDevice) {
+  const Device other(1);
+  const OpaqueArray there = other.create_opaque_array({.shape = {4, 1}, .is_surface_load_store = true});
+  EXPECT_EQ(there.device(), other);
+  const ResourceDescriptor described = ResourceDescriptor::from_opaque_array(there);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { device.create_texture_object(described); }),
+              HasSubstr("creating a texture on device 0: the array is one of device 1"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { device.create_surface_object(described); }),
+              HasSubstr("creating a surface on device 0: the array is one of device 1"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { array({4, 1}).copy_from(there, stream); }),
+              HasSubstr("they are of different contexts"));
+  EXPECT_EQ(other.create_texture_object(described).device(), other);
+
+  // Its work is done there, whichever device is current.
+  const Stream queue = other.create_stream();
+  there.copy_from(numbers(4), queue);
+  launch(queue, {.grid = 1, .block = 4}, compile(paint_source(), "paint"), other.create_surface_object(described),
+         5.0f);
+  std::vector<float> back(4);
+  there.copy_to(back, queue);
+  queue.sync();
+  EXPECT_EQ(back, (std::vector<float>{5, 6, 7, 8}));
+}
+
 }  // namespace
 }  // namespace cuprum::tests
