@@ -52,6 +52,18 @@ class TestImport:
             assert ObjectCodeFormatType is cuprum.typing.ObjectCodeFormatType
         """)
 
+    def test_textures(self):
+        served("""
+            import cuprum.texture
+            import cuda.core
+            from cuda.core.texture import OpaqueArray, TextureObjectOptions
+            from cuda.core.texture._texture import TextureObject, _normalize_address_modes
+            assert OpaqueArray is cuprum.texture.OpaqueArray and TextureObject is cuprum.texture.TextureObject
+            assert cuda.core.texture._array.OpaqueArray is OpaqueArray
+            assert _normalize_address_modes("wrap") == ("wrap", "wrap", "wrap")
+            assert TextureObjectOptions.__module__ == "cuprum.texture"
+        """)
+
     def test_older_name_of_the_package(self):
         served("""
             import cuprum
