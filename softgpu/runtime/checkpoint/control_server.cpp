@@ -200,6 +200,7 @@ void ControlServer::perform(Connection& connection) {
     }
   });
   answer(connection, reply);
+  if (request.operation == ControlOperation::unlock && reply.code == CUDA_SUCCESS) process_.resume();
 }
 
 bool ControlServer::anybody_locks() const {

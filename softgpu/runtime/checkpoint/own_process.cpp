@@ -84,10 +84,11 @@ void OwnProcess::abandon_lock() {
 
 void OwnProcess::unlock() {
   require_state(CU_PROCESS_STATE_LOCKED,
-                "only a locked process can be unlocked; one that is checkpointed is restored "
-                "first");
-  abandon_lock();
+                "only a locked process can be unlocked; one that is checkpointed is restored first");
+  state_.store(CU_PROCESS_STATE_RUNNING);
 }
+
+void OwnProcess::resume() { gate_.open(); }
 
 void OwnProcess::fail() {
   state_.store(CU_PROCESS_STATE_FAILED);

@@ -47,7 +47,10 @@ class OwnProcess {
   // once, or two go to the same place or one to a place that is none; CUDA_ERROR_OUT_OF_MEMORY when a device is too
   // small.
   void restore(std::span<const CUcheckpointGpuPair> pairs, const Progress& progress);
+  // Unlocking is two steps, too: calls go on with resume(), so that it can be said before that the process runs, which
+  // may end in its next moment.
   void unlock();
+  void resume();
 
  private:
   // What others see of a device, and don't while the process is checkpointed.
