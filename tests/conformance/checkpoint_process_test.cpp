@@ -90,6 +90,7 @@ TEST_F(CheckpointProcesses, AnotherUsersProcessIsRefused) {
 TEST_F(CheckpointProcesses, AStoppedProcessIsNotWaitedForForEver) {
   Target target;
   ::kill(target.pid(), SIGSTOP);
+  ASSERT_EQ(waitpid(target.pid(), nullptr, WUNTRACED), target.pid());  // until all of its threads have stopped
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_CUDA_ERROR(CUDA_ERROR_TIMEOUT, CU(cuCheckpointProcessLock)(target.pid(), nullptr));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
