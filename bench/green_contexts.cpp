@@ -17,7 +17,7 @@ using namespace cuprum;
 
 const char* const source = R"(extern "C" __global__ void work(unsigned* out, unsigned rounds) {
   unsigned x = blockIdx.x;
-  for (unsigned i = 0; i < rounds; ++i) x = x * 1664525u + 1013904223u;
+  for (unsigned i = 0; i < rounds; ++i) x = (x ^ (x >> 15)) * 2246822519u + i;
   out[blockIdx.x] = x;
 })";
 
@@ -26,7 +26,7 @@ struct Work {
   Buffer out;
   unsigned blocks = 0;
 
-  void queue(const Stream& stream) const { launch(stream, {.grid = blocks, .block = 1}, kernel, out, 200'000u); }
+  void queue(const Stream& stream) const { launch(stream, {.grid = blocks, .block = 1}, kernel, out, 3'000u); }
 };
 
 struct Ratio {
@@ -36,7 +36,7 @@ struct Ratio {
 /// How long the work of one stream takes, alone and while the other stream has at least as much to do.
 Ratio compare(const Stream& watched, const Stream& other, const Work& work, const Work& more) {
   std::vector<double> alone, together;
-  for (int round = 0; round < 11; ++round) {
+  for (int round = 0; round < 101; ++round) {
     alone.push_back(1e3 * bench::seconds([&] {
                       work.queue(watched);
                       watched.sync();

@@ -218,6 +218,26 @@ TEST_F(GreenContext, KernelsThatWereCapturedStayThere) {
   EXPECT_SUCCESS(CU(cuStreamDestroy)(captured));
 }
 
+TEST_F(GreenContext, CooperativeLaunchesHaveItsMultiprocessorsOnly) {
+  const std::vector<CUdevResource> groups = halves();
+  if (groups.empty()) GTEST_SKIP() << "too few multiprocessors for two groups";
+  const TestModule module(kWhere);
+  const CUfunction where = module.function("where");
+  int per_multiprocessor = 0;
+  ASSERT_SUCCESS(CU(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&per_multiprocessor, where, 1, 0));
+  const unsigned most = static_cast<unsigned>(per_multiprocessor) * groups[0].sm.smCount;
+  const PinnedMemory<int> out(most + 1);
+  const Green green(groups[0], device_);
+  const CUstream stream = green.stream();
+  CUdeviceptr address = out.device();
+  void* parameters[] = {&address};
+  EXPECT_SUCCESS(CU(cuLaunchCooperativeKernel)(where, most, 1, 1, 1, 1, 1, 0, stream, parameters));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                    CU(cuLaunchCooperativeKernel)(where, most + 1, 1, 1, 1, 1, 1, 0, stream, parameters));
+  EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream));
+  EXPECT_SUCCESS(CU(cuStreamDestroy)(stream));
+}
+
 TEST_F(GreenContext, OneDoesNotWaitForTheOther) {
   const std::vector<CUdevResource> groups = halves();
   if (groups.empty()) GTEST_SKIP() << "too few multiprocessors for two groups";
