@@ -343,6 +343,23 @@ TEST_F(Graphs, EventsOfNodesAreRecordedAndAwaitedAtTheLaunch) {
   EXPECT_EQ(value(0), 11);
 }
 
+TEST_F(Graphs, AnEventMayBeRecordedAgainByTheLastNode) {
+  const TestGraph graph;
+  const TestEvent event;
+  CUgraphNode first = nullptr, wait = nullptr, last = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddEventRecordNode)(&first, graph.get(), nullptr, 0, event.get()));
+  ASSERT_SUCCESS(CU(cuGraphAddEventWaitNode)(&wait, graph.get(), &first, 1, event.get()));
+  const CUgraphNode added = add_node(graph.get(), {wait}, 1);
+  ASSERT_SUCCESS(CU(cuGraphAddEventRecordNode)(&last, graph.get(), &added, 1, event.get()));
+  const TestGraphExec exec(graph.get());
+  const TestStream stream;
+  for (int launches = 1; launches <= 2; ++launches) {
+    exec.run(stream.get());
+    EXPECT_SUCCESS(CU(cuEventQuery)(event.get()));
+    EXPECT_EQ(value(0), launches);
+  }
+}
+
 TEST_F(Graphs, AnExecutableGraphMayGoWhileItRuns) {
   const TestStream stream;
   Latch latch(stream.get());

@@ -150,6 +150,13 @@ std::shared_ptr<const LaunchedBodies> GraphSteps::launched_bodies(const Step& st
   return bodies;
 }
 
+// An Op that records an event is what nodes which are made later, and wait for the event, wait for: were it made before
+// them, it would wait for itself.
+bool GraphSteps::has_end_to_be_made_first() const {
+  return ends_.size() == 1 &&
+         steps_[units_[ends_.front()].steps.back()].node->type() != CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+}
+
 // `make(unit)` makes the Ops of a unit; `place(first, last)` submits the first one and sees to it that others come
 // after the last.
 template <typename Make, typename Place>
@@ -161,7 +168,8 @@ void GraphSteps::start(const OpRef& begin, const OpRef& end, Make&& make, Place&
   };
   // A graph with one root begins with it, one with a single end ends with that.
   const OpRef first = begin ? begin : roots_ == 1 ? made(0).first : make_point();
-  const OpRef last = end ? end : ends_.size() == 1 ? made(ends_.front()).last : make_point();
+  const bool ends_with_unit = !end && has_end_to_be_made_first();
+  const OpRef last = end ? end : ends_with_unit ? made(ends_.front()).last : make_point();
   place(*first, *last);
   if (&*first == &*last) return;
   const SubmitAtEnd submit_last(*last);
@@ -178,7 +186,7 @@ void GraphSteps::start(const OpRef& begin, const OpRef& end, Make&& make, Place&
     if (&*op.first != &*op.last) submit(op.last);
   }
   if (units_.empty()) last->put_after(*first);
-  if (end || ends_.size() != 1)
+  if (!ends_with_unit)
     for (const std::uint32_t unit : ends_) last->put_after(*ops[unit].last);
 }
 

@@ -68,6 +68,7 @@ class GraphSteps {
   void require_contexts() const;
   static std::shared_ptr<const LaunchedBodies> launched_bodies(const Step& step);
   OpRef make(const OpSettings& settings, const Step& step) const;
+  bool has_end_to_be_made_first() const;
   template <typename Make, typename Place>
   void start(const OpRef& begin, const OpRef& end, Make&& make, Place&& place) const;
 
