@@ -152,6 +152,7 @@ class TestNothingElseIsCollected:
 
     def test_while_threads_use_the_buffers(self, device, stream):
         """Calls that run keep the memory for moments, in the middle of collections."""
+        gc.freeze()  # what other tests have left would only make the collections longer
         owners = [self.owner_and_buffer(device, stream) for _ in range(50)]
         buffers = [owner.buffer for owner in owners]
         del owners
@@ -168,11 +169,12 @@ class TestNothingElseIsCollected:
         threads = [threading.Thread(target=use) for _ in range(2)]
         for thread in threads:
             thread.start()
-        for _ in range(50):
+        for _ in range(500):
             gc.collect()
         is_done.set()
         for thread in threads:
             thread.join()
+        gc.unfreeze()
         assert all(buffer.owner.memory.size == 8 for buffer in buffers)
 
 
