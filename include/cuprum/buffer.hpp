@@ -30,8 +30,8 @@ class Stream;
 namespace detail {
 /// Keeps a buffer's memory, for what is given the buffer. Throws InvalidArgument when it is closed or empty.
 Kept<BufferResource> keep_memory(const Buffer& buffer);
-/// The same without keeping: for launches, where that would cost more than the rest. Memory that another thread closes
-/// between this and the launch is freed before the kernel.
+/// The same without keeping: for those who keep it already. Memory that another thread closes between this and its use
+/// may be gone then.
 DevicePointer address_of(const Buffer& buffer);
 [[noreturn]] CUPRUM_API void refuse_buffer(const Buffer& buffer);
 

@@ -68,7 +68,7 @@ class CUPRUM_API Context {
   /// thread.
   void close();
 
-  /// Whether both stand for the same CUDA context; closed ones stand for none.
+  /// Whether both stand for the same CUDA context; a closed one equals its copies only.
   friend CUPRUM_API bool operator==(const Context& a, const Context& b) noexcept;
 
  private:

@@ -82,7 +82,7 @@ class CUPRUM_API Event {
         static_cast<typename Duration::rep>(milliseconds * (static_cast<double>(Unit::den) / Unit::num / 1000)));
   }
 
-  /// Whether both stand for the same CUDA event; closed ones stand for none.
+  /// Whether both stand for the same CUDA event; a closed one equals its copies only.
   friend CUPRUM_API bool operator==(const Event& a, const Event& b) noexcept;
 
  private:

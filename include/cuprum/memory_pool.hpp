@@ -79,7 +79,7 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   /// Gives memory that is not in use back to the system, except for the last `min_bytes_to_keep` of it.
   void trim(std::size_t min_bytes_to_keep = 0) const;
 
-  /// Null when the pool is closed.
+  /// Null when the pool is closed or the handle empty.
   CUmemPoolHandle_st* handle() const;
 
   /// Whether the pool was made for this resource; else it is one of the driver's.

@@ -111,7 +111,7 @@ class CUPRUM_API ObjectCode {
   const std::string& name() const;
   /// Name expressions and the symbols that they became; empty for code without.
   const std::unordered_map<std::string, std::string>& symbol_mapping() const;
-  /// Loads the code if it isn't yet.
+  /// Loads the code if it isn't yet. Null for an empty handle.
   CUlib_st* handle() const;
 
   /// Whether both share the code.

@@ -137,7 +137,7 @@ class CUPRUM_API Stream {
   void close();
 
   /// Whether both stand for the same CUDA stream, which for default streams means the same name, whatever the device;
-  /// closed ones stand for none.
+  /// a closed one equals its copies only.
   friend CUPRUM_API bool operator==(const Stream& a, const Stream& b) noexcept;
 
  private:

@@ -6,6 +6,7 @@
 #include "core/base/deferred.hpp"
 #include "core/base/device_facts.hpp"
 #include "core/base/device_uuid.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/stream/default_streams.hpp"
 #include "core/stream/device_resources.hpp"
@@ -142,6 +143,7 @@ Buffer Device::allocate(std::size_t size, const Stream& stream) const {
 MemoryResource Device::memory_resource() const { return core::memory_resource_of(device_id_); }
 
 void Device::set_memory_resource(const MemoryResource& resource) const {
+  if (!resource.implementation()) core::refuse_empty("memory resource");
   core::set_memory_resource_of(device_id_, resource);
 }
 

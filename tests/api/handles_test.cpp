@@ -75,6 +75,65 @@ TEST_F(EmptyHandles, PrintAndClose) {
   Linker().close();
 }
 
+template <typename Handle>
+void expect_empty(Handle handle, const std::string& printed) {
+  const Handle taken = std::move(handle);
+  std::ostringstream out;
+  out << handle;  // NOLINT(bugprone-use-after-move): that is what this is about
+  EXPECT_EQ(out.str(), printed);
+  if constexpr (requires { handle == handle; }) {
+    EXPECT_EQ(handle, handle);
+    EXPECT_NE(handle, taken);
+  }
+  if constexpr (requires { handle.handle(); }) {
+    EXPECT_FALSE(handle.handle());
+  }
+  handle = taken;
+  if constexpr (requires { handle == handle; }) {
+    EXPECT_EQ(handle, taken);
+  }
+}
+
+TEST_F(EmptyHandles, AreWhatWasMovedFrom) {
+  const Stream stream = device.create_stream();
+  const Buffer buffer = device.allocate(16, stream);
+  expect_empty(stream, "an empty stream");
+  expect_empty(stream.record(), "an empty event");
+  expect_empty(buffer, "an empty buffer");
+  expect_empty(device.create_context(), "an empty context");
+  const graph::GraphDefinition definition;
+  expect_empty(definition, "an empty handle of a graph");
+  expect_empty(graph::GraphNode(definition.empty()), "an empty graph node");
+  expect_empty(definition.instantiate(), "an empty executable graph");
+  expect_empty(stream.create_graph_builder(), "an empty graph builder");
+  expect_empty(StridedMemoryView::from_buffer<float>(buffer, {4}), "an empty view");
+}
+
+TEST_F(EmptyHandles, OfPoolsAndCodeHaveNoHandle) {
+  DeviceMemoryResource pool(device);
+  const DeviceMemoryResource taken = std::move(pool);
+  EXPECT_EQ(pool.handle(), nullptr);  // NOLINT(bugprone-use-after-move)
+  EXPECT_THAT(error_of<WrongState>([&] { pool.trim(); }), HasSubstr("this memory resource is empty"));
+  EXPECT_EQ(ObjectCode().handle(), nullptr);
+}
+
+TEST_F(EmptyHandles, AreNoMemoryResourceOfADevice) {
+  EXPECT_THROW(device.set_memory_resource(MemoryResource()), WrongState);
+  EXPECT_EQ(device.allocate(16, device.create_stream()).size(), 16u);
+}
+
+TEST_F(EmptyHandles, OfViewsAreRefused) {
+  const Stream stream = device.create_stream();
+  auto view = StridedMemoryView::from_buffer<float>(device.allocate(16, stream), {4});
+  const StridedMemoryView taken = std::move(view);
+  const auto message = [](auto&& use) { return error_of<WrongState>(use); };
+  EXPECT_THAT(message([&] { (void)view.ptr(); }), HasSubstr("this view is empty"));  // NOLINT(bugprone-use-after-move)
+  EXPECT_THAT(message([&] { taken.copy_from(view, stream); }), HasSubstr("this view is empty"));
+  EXPECT_THAT(message([&] { taken.copy_to(view, stream); }), HasSubstr("this view is empty"));
+  EXPECT_THAT(message([&] { (void)view.flattened(); }), HasSubstr("this view is empty"));
+  EXPECT_THAT(message([&] { (void)to_dlpack(view); }), HasSubstr("this view is empty"));
+}
+
 class ScopedCurrentTest : public ApiTest {
  protected:
   const Context own = device.create_context();

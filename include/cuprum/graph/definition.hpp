@@ -86,7 +86,7 @@ class CUPRUM_API GraphDefinition : public NodePlace {
 
   /// Whether it has not gone with a node that it was in.
   bool is_valid() const noexcept;
-  /// Throws InvalidArgument for a graph that has gone.
+  /// Null for a graph that has gone.
   CUgraph_st* handle() const;
 
   /// Whether both stand for the same graph.

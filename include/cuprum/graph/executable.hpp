@@ -210,7 +210,7 @@ class CUPRUM_API Graph {
   /// while a launch is running.
   void close();
 
-  /// Whether both stand for the same graph; closed ones stand for none.
+  /// Whether both stand for the same graph; a closed one equals its copies only.
   friend CUPRUM_API bool operator==(const Graph& a, const Graph& b) noexcept;
 
  private:

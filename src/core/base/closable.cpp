@@ -1,6 +1,7 @@
 #include "core/base/closable.hpp"
 
 #include "core/base/deferred.hpp"
+#include "core/base/empty_handle.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::detail {
@@ -38,7 +39,15 @@ void SharedState::drop_part() noexcept {
 
 void Access::refuse(const char* what, bool is_closed) {
   if (is_closed) throw WrongState(support::text("this ", what, " is closed: close() was called on it or on a copy"));
-  throw WrongState(support::text("this ", what, " is empty: nothing was assigned to it, or it was moved from"));
+  core::refuse_empty(what);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail
+
+namespace cuprum::core {
+
+void refuse_empty(const char* what) {
+  throw WrongState(support::text("this ", what, " is empty: nothing was assigned to it, or it was moved from"));
+}
+
+}  // namespace cuprum::core

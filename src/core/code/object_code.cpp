@@ -185,7 +185,9 @@ const std::unordered_map<std::string, std::string>& ObjectCode::symbol_mapping()
   return Access::keep(*this)->code.symbol_mapping;
 }
 
-CUlib_st* ObjectCode::handle() const { return CurrentLibrary(*Access::keep(*this)).handle; }
+CUlib_st* ObjectCode::handle() const {
+  return *this == ObjectCode() ? nullptr : CurrentLibrary(*Access::keep(*this)).handle;
+}
 
 std::ostream& operator<<(std::ostream& out, Target target) {
   constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "core/base/deferred.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/graph/add_nodes.hpp"
 #include "core/graph/capture.hpp"
 #include "core/graph/executable.hpp"
@@ -21,7 +22,7 @@ using detail::GraphAccess;
 using detail::GraphBuilderResource;
 
 std::shared_ptr<GraphBuilderResource> detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
-  if (!builder.shared_) throw WrongState("this graph builder is empty: assign one to it first");
+  if (!builder.shared_) core::refuse_empty("graph builder");
   if (auto resource = open_builder(builder)) return resource;
   throw WrongState("this graph builder is closed: close() was called on it or on a copy, or it was joined");
 }
@@ -276,6 +277,7 @@ void Graph::update(const GraphBuilder& source) const {
 }
 
 std::ostream& operator<<(std::ostream& out, const GraphBuilder& builder) {
+  if (builder == GraphBuilder()) return out << "an empty graph builder";
   const auto open = GraphAccess::open_builder(builder);
   if (!open) return out << "a closed graph builder";
   return out << "graph builder on " << open->stream;

@@ -145,7 +145,7 @@ void GraphDefinition::debug_dot_print(const std::string& path, const GraphDebugP
 
 bool GraphDefinition::is_valid() const noexcept { return graph_ && graph_->handle; }
 
-CUgraph_st* GraphDefinition::handle() const { return GraphAccess::graph(*this).handle; }
+CUgraph_st* GraphDefinition::handle() const { return graph_ ? graph_->handle : nullptr; }
 
 bool operator==(const GraphDefinition& a, const GraphDefinition& b) noexcept {
   if (GraphAccess::shared_graph(a).get() == GraphAccess::shared_graph(b).get()) return true;
@@ -153,6 +153,7 @@ bool operator==(const GraphDefinition& a, const GraphDefinition& b) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, const GraphDefinition& graph) {
+  if (!GraphAccess::shared_graph(graph)) return out << "an empty handle of a graph";
   if (!graph.is_valid()) return out << "a graph that is gone";
   std::size_t count = 0;
   const CUgraph handle = GraphAccess::shared_graph(graph)->handle;

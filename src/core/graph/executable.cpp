@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "core/base/deferred.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/graph/resources.hpp"
 #include "core/memory/graph_memory.hpp"
 #include "core/stream/default_streams.hpp"
@@ -150,7 +151,7 @@ using support::text;
 namespace {
 
 Kept<GraphExecResource> open_graph(const std::shared_ptr<cuprum::detail::GraphExecSlot>& slot) {
-  if (!slot) throw WrongState("this executable graph is empty: assign one to it first");
+  if (!slot) core::refuse_empty("executable graph");
   Kept<GraphExecResource> kept = slot->try_keep();
   if (!kept) throw WrongState("this executable graph is closed: close() was called on it or on a copy");
   return kept;
@@ -205,10 +206,7 @@ void Graph::close() {
   if (shared_ && shared_->shared) shared_->shared.get()->close();
 }
 
-const void* Graph::identity() const noexcept {
-  const auto kept = shared_ ? shared_->try_keep() : Kept<GraphExecResource>();
-  return kept ? kept->handle : nullptr;
-}
+const void* Graph::identity() const noexcept { return shared_.get(); }
 
 bool operator==(const Graph& a, const Graph& b) noexcept { return a.identity() == b.identity(); }
 

@@ -3,18 +3,20 @@
 #include <cuprum/graph/node.hpp>
 #include <ostream>
 
+#include "core/base/empty_handle.hpp"
 #include "core/graph/resources.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::detail {
 
 GraphResource& GraphAccess::graph(const graph::NodePlace& place) {
-  if (!place.graph_) throw WrongState("this graph node is empty: assign one to it first");
+  if (!place.graph_) core::refuse_empty("graph or graph node");
   if (place.graph_->handle) return *place.graph_;
   throw WrongState("this graph is gone: it was inside of a node that was destroyed or got another graph");
 }
 
 NodeRecord& GraphAccess::node(const graph::GraphNode& node) {
+  if (!node.graph_) core::refuse_empty("graph node");
   graph(node);
   if (node.node_->handle) return *node.node_;
   throw WrongState("this graph node was destroyed");
@@ -122,6 +124,7 @@ bool operator==(const GraphNode& a, const GraphNode& b) noexcept {
 std::ostream& operator<<(std::ostream& out, GraphNodeType type) { return out << name_of(type); }
 
 std::ostream& operator<<(std::ostream& out, const GraphNode& node) {
+  if (!GraphAccess::record(node)) return out << "an empty graph node";
   if (!node.is_valid()) return out << "a destroyed graph node";
   CUgraphNodeType type{};
   const bool known = driver::try_call<&Api::cuGraphNodeGetType>(node.handle(), &type) == CUDA_SUCCESS;

@@ -8,6 +8,7 @@
 
 #include "core/base/context.hpp"
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/graph_memory.hpp"
 #include "core/memory/managed_pools.hpp"
@@ -271,6 +272,7 @@ std::string PoolMemory::state() const {
 }
 
 std::shared_ptr<PoolMemory> MemoryPool::pool() const {
+  if (!implementation()) core::refuse_empty("memory resource");
   auto pool = std::dynamic_pointer_cast<PoolMemory>(implementation());
   if (!pool) {
     throw NotSupported(
@@ -290,7 +292,7 @@ void MemoryPool::trim(std::size_t min_bytes_to_keep) const {
       memory->use().handle, min_bytes_to_keep);
 }
 
-CUmemPoolHandle_st* MemoryPool::handle() const { return pool()->handle(); }
+CUmemPoolHandle_st* MemoryPool::handle() const { return implementation() ? pool()->handle() : nullptr; }
 
 bool MemoryPool::is_handle_owned() const { return pool()->is_owned(); }
 

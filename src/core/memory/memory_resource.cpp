@@ -2,6 +2,7 @@
 #include <cuprum/memory_resource.hpp>
 #include <cuprum/stream.hpp>
 
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "support/text.hpp"
 
@@ -24,7 +25,7 @@ MemoryResource::MemoryResource(std::shared_ptr<Interface> implementation) : impl
 
 MemoryResource::Interface& MemoryResource::interface() const {
   if (implementation_) return *implementation_;
-  throw WrongState("this memory resource is empty: assign one to it first");
+  core::refuse_empty("memory resource");
 }
 
 Buffer MemoryResource::Interface::allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) {

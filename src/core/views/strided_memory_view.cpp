@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cuprum/detail/kernel_arguments.hpp>
 #include <cuprum/stream.hpp>
 #include <cuprum/strided_memory_view.hpp>
 #include <ostream>
 
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/stream/resources.hpp"
 #include "core/views/strided_copy.hpp"
@@ -39,6 +41,7 @@ void check_itemsize(const StridedLayout& layout, const std::optional<DataType>& 
 }
 
 void check_copy(const StridedMemoryView& to, const StridedMemoryView& from) {
+  static_cast<void>(to.ptr()), static_cast<void>(from.ptr());  // both are there
   if (to.is_readonly()) throw WrongState(text("copying to ", to, ": it is read-only"));
   if (!std::equal(to.shape().begin(), to.shape().end(), from.shape().begin(), from.shape().end())) {
     throw InvalidArgument(text("copying shape (", join(from.shape()), ") to shape (", join(to.shape()),
@@ -164,6 +167,7 @@ StridedMemoryView StridedMemoryView::broadcast_to(const Extents& new_shape) cons
 }
 
 void StridedMemoryView::check_fits() const {
+  if (!memory_) core::refuse_empty("view");
   if (size() == 0) return;
   const auto bytes = static_cast<std::int64_t>(memory_->size);
   const std::int64_t first = layout_.min_offset() * layout_.itemsize();
@@ -178,7 +182,10 @@ void StridedMemoryView::check_fits() const {
   }
 }
 
-DevicePointer StridedMemoryView::ptr() const { return memory_->pointer + origin_ + layout_.slice_offset_in_bytes(); }
+DevicePointer StridedMemoryView::ptr() const {
+  if (!memory_) core::refuse_empty("view");
+  return memory_->pointer + origin_ + layout_.slice_offset_in_bytes();
+}
 
 void StridedMemoryView::check_type(std::optional<DataType> type, bool is_const) const {
   if (is_readonly_ && !is_const)
@@ -210,8 +217,9 @@ void StridedMemoryView::check_rank(std::size_t rank) const {
 
 void* StridedMemoryView::host_address() const {
   // Memory that comes from a resource may not have been reached by its stream yet: the buffer sees to that.
+  const DevicePointer address = ptr();
   memory_->wait_for_allocation();
-  return reinterpret_cast<void*>(ptr());
+  return reinterpret_cast<void*>(address);
 }
 
 void StridedMemoryView::copy_from(const StridedMemoryView& source, const Stream& stream,
@@ -235,6 +243,7 @@ void StridedMemoryView::copy_to(const StridedMemoryView& destination, const Stre
 }
 
 std::ostream& operator<<(std::ostream& out, const StridedMemoryView& view) {
+  if (!detail::MemoryOf::view(view)) return out << "an empty view";
   out << "a view of ";
   if (view.dtype()) {
     out << *view.dtype();

@@ -102,9 +102,16 @@ TEST_F(GraphExecutableTest, CopiesAreOneGraphAndCloseClosesAll) {
   EXPECT_EQ(copy, executable);
   EXPECT_EQ(std::unordered_set<Graph>({copy, executable}).size(), 1u);
   EXPECT_EQ(copy.handle(), executable.handle());
+  const std::size_t hash = std::hash<Graph>()(copy);
   executable.close();
   executable.close();
   EXPECT_NE(copy, graph.instantiate());
+  EXPECT_EQ(copy, executable);
+  EXPECT_EQ(std::hash<Graph>()(copy), hash);
+  Graph other = graph.instantiate();
+  other.close();
+  EXPECT_NE(copy, other);
+  EXPECT_NE(copy, Graph());
   for (const auto& use : std::vector<std::function<void()>>{
            [&] { copy.launch(stream); }, [&] { copy.upload(stream); }, [&] { copy.update(graph); },
            [&] { copy[graph.nodes()[0].as<KernelNode>().value()].disable(); }}) {
