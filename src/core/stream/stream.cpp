@@ -181,6 +181,8 @@ Event Stream::record(const EventOptions& options) const {
 void Stream::host_call(std::function<void()> function) const {
   const Kept<StreamResource> stream = Access::keep(*this);
   if (!function) throw InvalidArgument(text("a host call on ", *this, ": the function is empty"));
+  if (core::is_something_captured() && core::captured_graph(*stream)) [[unlikely]]
+    throw WrongState(text("a host call on ", *this, ": it is being captured; GraphBuilder::callback adds a function"));
   ContextGuard guard(stream->context());
   core::queue_host_call(stream->handle, std::move(function),
                         [this] { return text("queueing a host call on ", *this); });

@@ -185,6 +185,16 @@ TEST_F(GraphBuilderTest, StepsOutOfOrderAreRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)GraphBuilder().stream(); }), HasSubstr("empty"));
 }
 
+TEST_F(GraphBuilderTest, AHostCallIsRefusedAndBreaksNothing) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  add_to(builder, 1);
+  EXPECT_THAT(error_of<WrongState>([&] { stream.host_call([] {}); }), HasSubstr("GraphBuilder::callback"));
+  builder.end_building().complete().launch(stream);
+  stream.host_call([] {});
+  stream.sync();
+  EXPECT_EQ(cells[0], 1);
+}
+
 TEST_F(GraphBuilderTest, AClosedBuilderEndsItsCapture) {
   GraphBuilder builder = stream.create_graph_builder().begin_building();
   GraphBuilder copy = builder;
@@ -297,7 +307,7 @@ TEST_F(GraphBuilderTest, ABuilderPrintsADotFile) {
   std::filesystem::remove(path);
   std::ostringstream out;
   out << builder << ", " << GraphBuilder();
-  EXPECT_THAT(out.str(), AllOf(HasSubstr("graph builder on stream 0x"), HasSubstr(", a closed graph builder")));
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("graph builder on stream 0x"), HasSubstr(", an empty graph builder")));
 }
 
 TEST_F(GraphBuilderTest, CallbacksAreCalledInOrderAndKept) {
