@@ -115,6 +115,12 @@ KERNEL(by_short_relative_pointers)(int* out, int distance) {
   *(int*)((uint64_t)&first_variable[t] + distance) = 5 * t;
   out[t] = second_variable[t];
 }
+KERNEL(by_relative_elements)(int* out, int64_t elements) {
+  int t = threadIdx.x;
+  second_variable[t] = t;
+  *(int*)((uint64_t)&first_variable[t] + elements * 4) = 5 * t;
+  out[t] = second_variable[t];
+}
 KERNEL(between_local_arrays)(int* out) {
   volatile int keep[2] = {0, 1};
   int near[16], far[16];
@@ -123,6 +129,17 @@ KERNEL(between_local_arrays)(int* out) {
   uint64_t distance = (uint64_t)far - (uint64_t)near;
   far[i] = keep[1];
   *(int*)((uint64_t)(near + i) + distance) = 100 + t;
+  out[t] = far[i] + near[i];
+}
+
+KERNEL(between_local_elements)(int* out) {
+  volatile int keep[2] = {0, 1};
+  int near[16], far[16];
+  int t = threadIdx.x, i = t % 16;
+  for (int k = 0; k < 16; ++k) near[k] = far[k] = k + keep[0];
+  keep[0] = ((int64_t)far - (int64_t)near) / 4;
+  far[i] = keep[1];
+  *(int*)((uint64_t)(near + i) + (int64_t)keep[0] * 4) = 100 + t;
   out[t] = far[i] + near[i];
 }
 
@@ -151,8 +168,10 @@ TEST_F(Memory, RelativePointers) {
               each<int>(64, [](int t) { return 5 * t; }));
   EXPECT_SAME(run("by_short_relative_pointers", {.block = 64}, zeros<int>(64), static_cast<int>(distance[0])),
               each<int>(64, [](int t) { return 5 * t; }));
-  EXPECT_SAME(run("between_local_arrays", {.block = 64}, zeros<int>(64)),
-              each<int>(64, [](int t) { return 100 + t + t % 16; }));
+  EXPECT_SAME(run("by_relative_elements", {.block = 64}, zeros<int>(64), distance[0] / 4),
+              each<int>(64, [](int t) { return 5 * t; }));
+  for (const char* kernel : {"between_local_arrays", "between_local_elements"})
+    EXPECT_SAME(run(kernel, {.block = 64}, zeros<int>(64)), each<int>(64, [](int t) { return 100 + t + t % 16; }));
 }
 
 TEST_F(Memory, ConstantsAndVariables) {

@@ -2,7 +2,10 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -36,7 +39,7 @@ bool is_index(const llvm::Instruction& operation) {
 
 // Whether a distance is an index as programs write them: scaled, small, counted, or made of the thread's own. Any other
 // number may be the way from one variable to another, since an address is a number like any other in PTX; LLVM would
-// not believe that a pointer leads there.
+// not believe that a pointer leads there. So may an index, where the program has looked at the variable's address.
 bool stays_inside(const Value* distance) {
   llvm::SmallPtrSet<const Value*, 16> seen;
   llvm::SmallVector<const Value*, 16> work{distance};
@@ -64,6 +67,7 @@ bool stays_inside(const Value* distance) {
 class Recovery {
  public:
   explicit Recovery(llvm::Function& function) {
+    find_known_addresses(function);
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (llvm::isa<llvm::PtrToIntInst>(instruction)) add(&instruction);
       for (Value* operand : instruction.operands())
@@ -85,26 +89,76 @@ class Recovery {
     if (derived_.insert(address).second) pending_.push_back(address);
   }
 
+  // All that is computed from the addresses of module variables, which the host and other kernels may know, and from
+  // those of the function's own objects that it uses as numbers.
+  void find_known_addresses(llvm::Function& function) {
+    llvm::MapVector<const Value*, llvm::SmallVector<Value*, 4>> objects;
+    llvm::SmallVector<Value*, 4> of_module_variables;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::isa<llvm::PtrToIntInst>(instruction))
+        objects[llvm::getUnderlyingObject(instruction.getOperand(0))].push_back(&instruction);
+      if (llvm::any_of(instruction.operands(), is_module_variable)) of_module_variables.push_back(&instruction);
+    }
+    follow(of_module_variables, known_);
+    for (const auto& [object, addresses] : objects) {
+      llvm::DenseSet<Value*> computed;
+      if (follow(addresses, computed) || llvm::isa<llvm::GlobalVariable>(object))
+        known_.insert(computed.begin(), computed.end());
+    }
+  }
+
+  // Collects the addresses that are computed from these; true if one of them is used as anything else than an address.
+  static bool follow(llvm::ArrayRef<Value*> addresses, llvm::DenseSet<Value*>& computed) {
+    bool is_used_as_number = false;
+    llvm::SmallVector<Value*, 32> work(addresses);
+    while (!work.empty()) {
+      Value* address = work.pop_back_val();
+      if (!computed.insert(address).second) continue;
+      for (llvm::User* user : address->users()) {
+        switch (llvm::cast<llvm::Instruction>(user)->getOpcode()) {
+          case llvm::Instruction::Sub: is_used_as_number |= user->getOperand(1) == address; [[fallthrough]];
+          case llvm::Instruction::Add:
+          case llvm::Instruction::Select:
+          case llvm::Instruction::PHI:
+          case llvm::Instruction::Freeze: work.push_back(user); break;
+          case llvm::Instruction::IntToPtr:
+          case llvm::Instruction::ICmp: break;
+          default: is_used_as_number = true;
+        }
+      }
+    }
+    return is_used_as_number;
+  }
+
   // Constant expressions are addresses of module variables, possibly with an offset.
-  bool starts_at_object(Value* address) const {
+  static bool is_module_variable(const Value* address) {
     auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(address);
-    if (!constant) return derived_.contains(address);
-    if (constant->getOpcode() == llvm::Instruction::Add)
+    if (constant && constant->getOpcode() == llvm::Instruction::Add)
       constant = llvm::dyn_cast<llvm::ConstantExpr>(constant->getOperand(0));
     return constant && constant->getOpcode() == llvm::Instruction::PtrToInt;
+  }
+
+  bool is_known(const Value* address) const { return llvm::isa<llvm::Constant>(address) || known_.contains(address); }
+
+  bool starts_at_object(Value* address) const {
+    if (!llvm::isa<llvm::ConstantExpr>(address)) return derived_.contains(address);
+    return is_module_variable(address);
   }
 
   // Whether a user of an address gives an address within the same object.
   bool moves_address(llvm::User& user, Value* address) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(&user);
     if (!instruction) return false;
+    const auto is_moved_inside_by = [&](const Value* distance) {
+      return is_known(address) ? llvm::isa<llvm::ConstantInt>(distance) : stays_inside(distance);
+    };
     switch (instruction->getOpcode()) {
-      case llvm::Instruction::PHI: return true;
-      case llvm::Instruction::Add: return stays_inside(user.getOperand(user.getOperand(0) == address ? 1 : 0));
+      case llvm::Instruction::PHI: return !is_known(instruction);
+      case llvm::Instruction::Add: return is_moved_inside_by(user.getOperand(user.getOperand(0) == address ? 1 : 0));
       // A difference of two addresses is a distance.
       case llvm::Instruction::Sub:
         return user.getOperand(0) == address && !starts_at_object(user.getOperand(1)) &&
-               stays_inside(user.getOperand(1));
+               is_moved_inside_by(user.getOperand(1));
       case llvm::Instruction::Select: return user.getOperand(0) != address;
       default: return false;
     }
@@ -157,6 +211,7 @@ class Recovery {
     return starts_at_object(address) ? build(address) : ir.CreateIntToPtr(address, ir.getPtrTy());
   }
 
+  llvm::DenseSet<Value*> known_;
   llvm::DenseSet<Value*> derived_;
   llvm::SmallVector<Value*, 32> pending_;
   llvm::DenseMap<Value*, Value*> built_;
