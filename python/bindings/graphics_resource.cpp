@@ -177,23 +177,26 @@ void bind_resource(nb::module_& module) {
                   "flags"_a = nb::none(),
                   "Registers a texture or renderbuffer by OpenGL's name. `target` is what it was made for, such as "
                   "GL_TEXTURE_2D; `flags` as for buffers.")
-      .def("map", &map, nb::kw_only(), "stream"_a.none(),
+      .def("map", &map, nb::lock_self(), nb::kw_only(), "stream"_a.none(),
            "Maps a buffer: OpenGL's work comes before what is then queued on `stream`. The Buffer is unmapped when it "
            "is "
            "closed, by unmap() or close(), and must not be used then.")
-      .def("map_image", &map_image, nb::kw_only(), "stream"_a.none(),
+      .def("map_image", &map_image, nb::lock_self(), nb::kw_only(), "stream"_a.none(),
            "Maps an image in the same way, and gives its arrays as a MappedImage.")
       .def(
           "unmap", &unmap, nb::kw_only(), "stream"_a = nb::none(),
           "Hands the object back to OpenGL after the work that is queued on `stream`; None is the stream it was mapped "
           "on.")
-      .def("close", &close, "stream"_a = nb::none(), "Unmaps it, if it is mapped, and ends the registration.")
-      .def("__enter__", &enter)
-      .def("__exit__",
-           [](PythonGraphicsResource& self, nb::args) {
-             close(self, nb::none());
-             return false;
-           })
+      .def("close", &close, nb::lock_self(), "stream"_a = nb::none(),
+           "Unmaps it, if it is mapped, and ends the registration.")
+      .def("__enter__", &enter, nb::lock_self())
+      .def(
+          "__exit__",
+          [](PythonGraphicsResource& self, nb::args) {
+            close(self, nb::none());
+            return false;
+          },
+          nb::lock_self())
       .def_prop_ro(
           "is_mapped", [](const PythonGraphicsResource& self) { return self.resource.is_mapped(); },
           "Whether it is CUDA's now.")
