@@ -234,7 +234,7 @@ def missing_in_cpp(entry: Entry, headers_of: dict[bool, Headers]) -> list[str]:
         if f"{entry.name}.{member.name}" in ELSEWHERE or OF_PYTHON.fullmatch(member.name):
             continue
         cpp = RENAMED.get(f"{entry.name}.{member.name}", member.name)
-        if not re.search(rf"\b{cpp}_?\b", body, re.IGNORECASE):
+        if not re.search(rf"\b(?:{cpp})_?\b", body, re.IGNORECASE):
             missing.append(member.name)
     return missing
 
@@ -269,6 +269,7 @@ INTERNALS = frozenset(
 # two of cuda.core's.
 RENAMED = {
     "AccessedBySetProxy": "AccessedBySet",
+    "Device.get_all_devices": "all|get_all_devices",
     "DeviceMemoryResource.register": "register_as",
     "PinnedMemoryResource.register": "register_as",
     "MemcpyOverlapMode.DEFAULT": "default_mode",

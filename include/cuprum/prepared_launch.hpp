@@ -95,8 +95,9 @@ struct NthParameter {
 ///
 /// Keeps alive: the kernel, the stream, and the textures, the surfaces and the memory of the buffers and tensor maps
 /// among its arguments, whether or not they are closed later: it works as before then, and the stream is released and
-/// the memory freed when no prepared launch has them any more. It does so as long as it exists or until another argument
-/// is set, not until the kernel has run. Memory that is named by a pointer or a std::span is the caller's business.
+/// the memory freed when no prepared launch has them any more. It does so as long as it exists or until another
+/// argument is set, not until the kernel has run. Memory that is named by a pointer or a std::span is the caller's
+/// business.
 ///
 /// A copy has arguments of its own and shares the rest. Threads may launch one object at the same time; changing it
 /// must not run beside any other use.

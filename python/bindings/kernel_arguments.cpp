@@ -94,9 +94,9 @@ bool is_array_type(nb::handle type) {
 
 /// Whether it is a class of the extension, which lives as long as that does.
 bool is_own_type(PyTypeObject* type) {
-  const nb::handle own[] = {nb::type<Buffer>(),        nb::type<ManagedBuffer>(),
-                            nb::type<PythonView>(),    nb::type<graph::GraphCondition>(),
-                            nb::type<PythonTexture>(), nb::type<PythonSurface>(),
+  const nb::handle own[] = {nb::type<Buffer>(),         nb::type<ManagedBuffer>(),
+                            nb::type<PythonView>(),     nb::type<graph::GraphCondition>(),
+                            nb::type<PythonTexture>(),  nb::type<PythonSurface>(),
                             nb::type<PythonTensorMap>()};
   return std::any_of(std::begin(own), std::end(own),
                      [&](nb::handle each) { return each.ptr() == reinterpret_cast<PyObject*>(type); });
@@ -141,9 +141,10 @@ Buffer buffer_that_keeps_object(const Object& object) {
     refuse(index, "is of unsupported type: " + type_of(argument) +
                       ", which is memory of the host: copy it into a Buffer, and pass that");
   }
-  refuse(index, "is of unsupported type: " + type_of(argument) +
-                    "; pass a Buffer, a texture, a number, a scalar of NumPy, a value of ctypes, a TensorMapDescriptor, "
-                    "or an array with __cuda_array_interface__");
+  refuse(index,
+         "is of unsupported type: " + type_of(argument) +
+             "; pass a Buffer, a texture, a number, a scalar of NumPy, a value of ctypes, a TensorMapDescriptor, "
+             "or an array with __cuda_array_interface__");
 }
 
 [[noreturn]] void refuse_integer(std::size_t index, nb::handle number, std::size_t bytes) {

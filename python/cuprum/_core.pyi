@@ -17,12 +17,29 @@ from ._options import (
     ManagedMemoryResourceOptions,
     PinnedMemoryResourceOptions,
     ProgramOptions,
+    SMResourceOptions,
     StreamOptions,
     VirtualMemoryResourceOptions,
+    WorkqueueResourceOptions,
+)
+from ._tensor_map import (
+    TensorMapDescriptorOptions,
+    TensorMapInterleave,
+    TensorMapL2Promotion,
+    TensorMapOOBFill,
+    TensorMapSwizzle,
 )
 from ._texture_options import MipmappedArrayOptions, OpaqueArrayOptions, TextureObjectOptions
 from ._types import ComputeCapability
-from .typing import ArrayFormatType, GraphConditionalType, GraphMemoryType, IsStreamType, ObjectCodeFormatType, SourceCodeType
+from .typing import (
+    ArrayFormatType,
+    GraphConditionalType,
+    GraphMemoryType,
+    IsStreamType,
+    ObjectCodeFormatType,
+    SourceCodeType,
+    WorkqueueSharingScopeType,
+)
 from .utils import ProgramCacheResource
 
 from collections.abc import Sequence
@@ -465,6 +482,56 @@ class DeviceProperties:
     @property
     def only_partial_host_native_atomic_supported(self) -> bool: ...
 
+class SMResource:
+    def __init__(self, *args, **kwargs) -> None: ...
+
+    @property
+    def handle(self) -> int: ...
+
+    @property
+    def sm_count(self) -> int: ...
+
+    @property
+    def min_partition_size(self) -> int: ...
+
+    @property
+    def coscheduled_alignment(self) -> int: ...
+
+    @property
+    def flags(self) -> int: ...
+
+    def split(self, options: SMResourceOptions | dict[str, Any], *, dry_run: bool = False) -> tuple[list[SMResource], SMResource]: ...
+
+    def __repr__(self) -> str: ...
+
+class WorkqueueResource:
+    def __init__(self, *args, **kwargs) -> None: ...
+
+    @property
+    def handle(self) -> int: ...
+
+    @property
+    def sharing_scope(self) -> WorkqueueSharingScopeType: ...
+
+    @property
+    def concurrency_limit(self) -> int: ...
+
+    @property
+    def device(self) -> Device: ...
+
+    def configure(self, options: WorkqueueResourceOptions | dict[str, Any]) -> None: ...
+
+    def __repr__(self) -> str: ...
+
+class DeviceResources:
+    def __init__(self, *args, **kwargs) -> None: ...
+
+    @property
+    def sm(self) -> SMResource: ...
+
+    @property
+    def workqueue(self) -> WorkqueueResource: ...
+
 class CheckpointProcess:
     def __init__(self, pid: int) -> None: ...
 
@@ -492,7 +559,13 @@ class Context:
     def handle(self) -> Any: ...
 
     @property
+    def _handle(self) -> Any: ...
+
+    @property
     def is_green(self) -> bool: ...
+
+    @property
+    def resources(self) -> DeviceResources: ...
 
     @property
     def device(self) -> Device: ...
@@ -598,6 +671,9 @@ class Stream:
 
     @property
     def context(self) -> Context: ...
+
+    @property
+    def resources(self) -> DeviceResources: ...
 
     def __eq__(self, other: object, /) -> bool: ...
 
@@ -1194,6 +1270,8 @@ class StridedMemoryView:
 
     def view(self, layout: Any = None, dtype: Any = None) -> Any: ...
 
+    def as_tensor_map(self, box_dim: Iterable[int] | None = None, *, options: TensorMapDescriptorOptions | dict[str, Any] | None = None, element_strides: Iterable[int] | None = None, data_type: Any = None, interleave: TensorMapInterleave | None = None, swizzle: TensorMapSwizzle | None = None, l2_promotion: TensorMapL2Promotion | None = None, oob_fill: TensorMapOOBFill | None = None) -> TensorMapDescriptor: ...
+
     def copy_from(self, other: Any, stream: Stream | GraphBuilder | IsStreamType, allocator: Any = None, blocking: bool | None = None) -> None: ...
 
     def copy_to(self, other: Any, stream: Stream | GraphBuilder | IsStreamType | None = None, allocator: Any = None, blocking: bool | None = None) -> None: ...
@@ -1403,6 +1481,31 @@ class SurfaceObject:
 
     def __repr__(self) -> str: ...
 
+class TensorMapDescriptor:
+    def __init__(self, *args, **kwargs) -> None: ...
+
+    def replace_address(self, tensor: Any) -> None: ...
+
+    @property
+    def device(self) -> Device: ...
+
+    def __repr__(self) -> str: ...
+
+    @staticmethod
+    def _from_tiled(*args, **kwargs) -> TensorMapDescriptor: ...
+
+    @staticmethod
+    def _from_im2col(*args, **kwargs) -> TensorMapDescriptor: ...
+
+    @staticmethod
+    def _from_im2col_wide(*args, **kwargs) -> TensorMapDescriptor: ...
+
+def _encode_tiled(arg0: Any, arg1: Any, arg2: Any, arg3: Any, /) -> TensorMapDescriptor: ...
+
+def _encode_im2col(arg0: Any, arg1: Any, arg2: Any, arg3: Any, arg4: Any, arg5: Any, arg6: Any, /) -> TensorMapDescriptor: ...
+
+def _encode_im2col_wide(arg0: Any, arg1: Any, arg2: Any, arg3: Any, arg4: Any, arg5: int, arg6: Any, arg7: Any, /) -> TensorMapDescriptor: ...
+
 def _make_device_current(device_id: int) -> None: ...
 
 class Device:
@@ -1434,6 +1537,12 @@ class Device:
 
     @property
     def context(self) -> Context: ...
+
+    @property
+    def _context(self) -> Context: ...
+
+    @property
+    def resources(self) -> DeviceResources: ...
 
     @property
     def default_stream(self) -> Stream: ...

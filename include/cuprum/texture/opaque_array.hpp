@@ -1,8 +1,8 @@
 // Arrays of texels: memory that kernels use through textures and surfaces only.
 //
-//   OpaqueArray image = device.create_opaque_array({.shape = {640, 480}, .format = ArrayFormatType::uint8,
-//   .num_channels = 4}); image.copy_from(pixels, stream);                     // pixels: std::vector<std::uint8_t> of
-//   640 * 480 * 4 TextureObject texture = device.create_texture_object(ResourceDescriptor::from_opaque_array(image));
+//   OpaqueArray image = device.create_opaque_array({.shape = {640, 480}, .num_channels = 4});
+//   image.copy_from(pixels, stream);  // pixels: a std::vector<float> of 640 * 480 * 4
+//   TextureObject texture = device.create_texture_object(ResourceDescriptor::from_opaque_array(image));
 #pragma once
 
 #include <cstddef>
