@@ -1,8 +1,8 @@
 // A kernel paints a picture, and OpenGL draws it: CUDA and OpenGL share the memory that the picture is in.
 //
-// OpenGL makes a buffer of pixels. CUDA maps it, a kernel writes each pixel, and unmapping hands it back to OpenGL,
-// which fills a texture from it and draws that with a frame around it. There is no window: what was drawn is read back,
-// and written to the file that the command line names, as a PNG.
+// OpenGL makes a texture. CUDA maps it, a kernel writes each pixel through a surface, and unmapping hands it back to
+// OpenGL, which draws it with a frame around it. There is no window: what was drawn is read back, and written to the
+// file that the command line names, as a PNG.
 #define EGL_NO_X11
 #define GL_GLEXT_PROTOTYPES
 #include <EGL/egl.h>
@@ -27,7 +27,7 @@ constexpr int size = 160;
 
 // Mandelbrot's set in fixed-point numbers, so that every device paints the same pixels.
 constexpr const char* source = R"(
-extern "C" __global__ void paint(uchar4* pixels, int size) {
+extern "C" __global__ void paint(cudaSurfaceObject_t pixels, int size) {
   int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;
   if (x >= size || y >= size) return;
   const long long one = 1 << 20;
@@ -41,7 +41,7 @@ extern "C" __global__ void paint(uchar4* pixels, int size) {
   }
   uchar4 inside = make_uchar4(12, 12, 28, 255);
   uchar4 outside = make_uchar4(min(255, 6 * steps), min(255, steps * steps / 3), min(255, 70 + 9 * steps), 255);
-  pixels[y * size + x] = steps == 64 ? inside : outside;
+  surf2Dwrite(steps == 64 ? inside : outside, pixels, x * 4, y);
 }
 )";
 
@@ -94,7 +94,6 @@ GLuint make_program() {
   return program;
 }
 
-/// Filled from the buffer of pixels that is bound, if one is.
 GLuint make_texture() {
   GLuint texture = 0;
   glGenTextures(1, &texture);
@@ -125,26 +124,21 @@ Pixels draw(GLuint picture) {
 int main(int argc, char** argv) {
   return run([&] {
     const DrawingContext context;
-    GLuint buffer = 0;
-    glGenBuffers(1, &buffer);
-    glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
-    glBufferData(GL_PIXEL_UNPACK_BUFFER, size * size * 4, nullptr, GL_STREAM_DRAW);
+    const GLuint picture = make_texture();
 
     Device device;
     device.set_current();
     Stream stream = device.create_stream();
     Kernel paint = Program(source).compile(Target::cubin).get_kernel("paint");
 
-    // The kernel writes every pixel, so what was in the buffer need not be kept.
-    GraphicsResource shared = GraphicsResource::from_gl_buffer(buffer, {.write_discard = true});
-    Buffer pixels = shared.map(stream);
-    check(shared.is_mapped() && pixels.size() == size * size * 4, "the buffer of OpenGL is CUDA's now");
+    GraphicsResource shared = GraphicsResource::from_gl_image(picture, GL_TEXTURE_2D, {.surface_load_store = true});
+    texture::OpaqueArray array = shared.map_image(stream).opaque_array();
+    check(shared.is_mapped() && array.size_bytes() == size * size * 4, "the texture of OpenGL is CUDA's now");
+    texture::SurfaceObject pixels = device.create_surface_object(texture::ResourceDescriptor::from_opaque_array(array));
     launch(stream, {.grid = {size / 16, size / 16}, .block = {16, 16}}, paint, pixels, size);
     shared.unmap();
     check(!shared.is_mapped(), "and OpenGL's again");
 
-    const GLuint picture = make_texture();
-    glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
     const Pixels drawn = draw(picture);
     const auto at = [&](int x, int y) { return drawn[static_cast<std::size_t>(y * size + x)]; };
     check(at(0, 0) == Pixel{51, 51, 51, 255}, "OpenGL drew the frame");

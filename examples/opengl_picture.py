@@ -1,8 +1,8 @@
 """A kernel paints a picture, and OpenGL draws it: CUDA and OpenGL share the memory that the picture is in.
 
-OpenGL makes a buffer of pixels. CUDA maps it, a kernel writes each pixel, and unmapping hands it back to OpenGL, which fills
-a texture from it and draws that with a frame around it. There is no window: what was drawn is read back, and written to the
-file that the command line names, as a PNG. OpenGL is called through ctypes here; a program would have PyOpenGL or the like.
+OpenGL makes a texture. CUDA maps it, a kernel writes each pixel through a surface, and unmapping hands it back to OpenGL,
+which draws it with a frame around it. There is no window: what was drawn is read back, and written to the file that the
+command line names, as a PNG. OpenGL is called through ctypes here; a program would have PyOpenGL or the like.
 """
 
 import ctypes
@@ -11,13 +11,14 @@ import sys
 import zlib
 
 from cuprum import Device, GraphicsResource, LaunchConfig, Program, launch
+from cuprum.texture import ResourceDescriptor
 
 SIZE = 160
 failures = 0
 
 # Mandelbrot's set in fixed-point numbers, so that every device paints the same pixels.
 SOURCE = r"""
-extern "C" __global__ void paint(uchar4* pixels, int size) {
+extern "C" __global__ void paint(cudaSurfaceObject_t pixels, int size) {
   int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;
   if (x >= size || y >= size) return;
   const long long one = 1 << 20;
@@ -31,7 +32,7 @@ extern "C" __global__ void paint(uchar4* pixels, int size) {
   }
   uchar4 inside = make_uchar4(12, 12, 28, 255);
   uchar4 outside = make_uchar4(min(255, 6 * steps), min(255, steps * steps / 3), min(255, 70 + 9 * steps), 255);
-  pixels[y * size + x] = steps == 64 ? inside : outside;
+  surf2Dwrite(steps == 64 ? inside : outside, pixels, x * 4, y);
 }
 """
 
@@ -48,7 +49,7 @@ void main() {
 
 # The constants of OpenGL and EGL that are used.
 TEXTURE_2D, TEXTURE_MIN_FILTER, NEAREST, RGBA, RGBA8, UNSIGNED_BYTE = 0x0DE1, 0x2801, 0x2600, 0x1908, 0x8058, 0x1401
-PIXEL_UNPACK_BUFFER, STREAM_DRAW, FRAMEBUFFER, COLOR_ATTACHMENT0, TRIANGLES = 0x88EC, 0x88E0, 0x8D40, 0x8CE0, 4
+FRAMEBUFFER, COLOR_ATTACHMENT0, TRIANGLES = 0x8D40, 0x8CE0, 4
 VERTEX_SHADER, FRAGMENT_SHADER = 0x8B31, 0x8B30
 EGL_PLATFORM_SURFACELESS_MESA, EGL_OPENGL_API, EGL_NONE = 0x31DD, 0x30A2, 0x3038
 EGL_CONTEXT_MAJOR_VERSION, EGL_CONTEXT_MINOR_VERSION = 0x3098, 0x30FB
@@ -96,6 +97,7 @@ def make_texture(gl):
     texture = gl.new("Textures")
     gl.BindTexture(TEXTURE_2D, texture)
     gl.TexParameteri(TEXTURE_2D, TEXTURE_MIN_FILTER, NEAREST)
+    gl.TexImage2D(TEXTURE_2D, 0, RGBA8, SIZE, SIZE, 0, RGBA, UNSIGNED_BYTE, None)
     return texture
 
 
@@ -113,7 +115,6 @@ def make_program(gl):
 def draw(gl, picture):
     """Draws the texture into another one, and reads that."""
     canvas = make_texture(gl)
-    gl.TexImage2D(TEXTURE_2D, 0, RGBA8, SIZE, SIZE, 0, RGBA, UNSIGNED_BYTE, None)
     gl.BindFramebuffer(FRAMEBUFFER, gl.new("Framebuffers"))
     gl.FramebufferTexture2D(FRAMEBUFFER, COLOR_ATTACHMENT0, TEXTURE_2D, canvas, 0)
     gl.Viewport(0, 0, SIZE, SIZE)
@@ -141,25 +142,23 @@ def write_png(path, pixels):
 
 
 gl = OpenGL()
-buffer = gl.new("Buffers")
-gl.BindBuffer(PIXEL_UNPACK_BUFFER, buffer)
-gl.BufferData(PIXEL_UNPACK_BUFFER, ctypes.c_ssize_t(SIZE * SIZE * 4), None, STREAM_DRAW)
+picture = make_texture(gl)
 
 device = Device()
 device.set_current()
 stream = device.create_stream()
 paint = Program(SOURCE, "c++").compile("cubin").get_kernel("paint")
 
-# The kernel writes every pixel, so what was in the buffer need not be kept.
-with GraphicsResource.from_gl_buffer(buffer, flags="write_discard") as shared:
-    with shared.map(stream=stream) as pixels:
-        check(shared.is_mapped and pixels.size == SIZE * SIZE * 4, "the buffer of OpenGL is CUDA's now")
-        launch(stream, LaunchConfig(grid=(SIZE // 16, SIZE // 16), block=(16, 16)), paint, pixels, ctypes.c_int(SIZE))
+with GraphicsResource.from_gl_image(picture, TEXTURE_2D, flags="surface_load_store") as shared:
+    with shared.map_image(stream=stream) as image:
+        array = image.opaque_array()
+        check(shared.is_mapped and array.size_bytes == SIZE * SIZE * 4, "the texture of OpenGL is CUDA's now")
+        with device.create_surface_object(resource=ResourceDescriptor.from_opaque_array(array)) as pixels:
+            config = LaunchConfig(grid=(SIZE // 16, SIZE // 16), block=(16, 16))
+            launch(stream, config, paint, pixels, ctypes.c_int(SIZE))
+            stream.sync()
     check(not shared.is_mapped, "and OpenGL's again")
 
-picture = make_texture(gl)
-gl.TexImage2D(TEXTURE_2D, 0, RGBA8, SIZE, SIZE, 0, RGBA, UNSIGNED_BYTE, None)  # from the buffer
-gl.BindBuffer(PIXEL_UNPACK_BUFFER, 0)
 drawn = draw(gl, picture)
 middle = 4 * (SIZE // 2 * SIZE + SIZE // 2)
 check(drawn[:4] == bytes([51, 51, 51, 255]), "OpenGL drew the frame")

@@ -2,7 +2,8 @@
 //
 //   GraphicsResource picture = GraphicsResource::from_gl_image(texture, GL_TEXTURE_2D, {.surface_load_store = true});
 //   MappedImage image = picture.map_image(stream);        // from here on it is CUDA's
-//   draw_into(image.array(), stream);                     // kernels on `stream`
+//   SurfaceObject pixels = device.create_surface_object(ResourceDescriptor::from_opaque_array(image.opaque_array()));
+//   launch(stream, config, draw, pixels);
 //   picture.unmap();                                      // and from here on OpenGL's again
 //
 // The OpenGL context that has the object must be current on the thread that registers, maps or unmaps it.
@@ -15,6 +16,10 @@
 #include <cuprum/detail/shared.hpp>
 #include <functional>
 #include <iosfwd>
+
+namespace cuprum::inline CUPRUM_ABI::texture {
+class OpaqueArray;
+}
 
 namespace cuprum::inline CUPRUM_ABI {
 
@@ -40,6 +45,8 @@ class CUPRUM_API MappedImage {
   /// <cuda.h>, which belongs to the driver and is good while the image is mapped. Throws DriverError for a level, face
   /// or layer that there is not.
   CUarray_st* array(unsigned index = 0, unsigned level = 0) const;
+  /// The same, for textures, surfaces and copies. Throws NotSupported for formats that OpaqueArray does not have.
+  texture::OpaqueArray opaque_array(unsigned index = 0, unsigned level = 0) const;
   /// All levels, faces and layers: a CUmipmappedArray of <cuda.h>, in the same way.
   CUmipmappedArray_st* mipmapped_array() const;
 

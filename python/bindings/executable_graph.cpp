@@ -25,12 +25,9 @@ nb::object executable_node(const Graph& self, const GraphNode& node) {
   return found;
 }
 
-// Whoever asks for the handle may launch the graph without a word.
-bool is_open(const Graph& graph) { return graph != Graph(); }
-
 nb::object get_node(const Graph& self, nb::handle object) {
   const GraphNode& node = node_from(object);
-  if (!is_open(self)) throw nb::value_error("executable graph has been closed");
+  if (!self.is_open()) throw nb::value_error("executable graph has been closed");
   if (!node.is_valid()) throw nb::value_error("source graph node is no longer valid");
   nb::object found = executable_node<KernelNode, MemsetNode, MemcpyNode, ChildGraphNode, EventRecordNode, EventWaitNode,
                                      HostCallbackNode>(self, node);

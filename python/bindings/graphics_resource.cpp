@@ -1,6 +1,7 @@
 // Objects of OpenGL: see <cuprum/graphics_resource.hpp>.
 #include "bindings/common.hpp"
 #include "bindings/memory_resource.hpp"
+#include "bindings/texture.hpp"
 
 namespace cuprum::python {
 
@@ -134,6 +135,12 @@ void bind_mapped_image(nb::module_& module) {
           "index"_a = 0, "level"_a = 0,
           "The CUarray of a mipmap level, and of a cube map or an array texture that of one face or layer, as an int. "
           "It belongs to the driver and is good while the image is mapped.")
+      .def(
+          "opaque_array",
+          [](const MappedImage& self, unsigned index, unsigned level) {
+            return python_array(without_gil([&] { return self.opaque_array(index, level); }));
+          },
+          "index"_a = 0, "level"_a = 0, "The same as an OpaqueArray, for textures, surfaces and copies.")
       .def_prop_ro(
           "mipmapped_array",
           [](const MappedImage& self) {

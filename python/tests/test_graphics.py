@@ -100,10 +100,15 @@ def test_image_is_mapped_as_arrays(gl, stream):
         with resource.map_image(stream=stream) as image:
             assert isinstance(image, MappedImage) and resource.is_mapped
             assert image.array() == image.array(index=0, level=0) != 0
+            array = image.opaque_array()
+            assert array.handle == image.array() and array.shape == (8, 4)
+            array.copy_from(bytes(range(128)), stream=stream)
             assert image.mipmapped_array != 0
             with pytest.raises(CUDAError, match="INVALID_VALUE"):
                 image.array(level=5)
         assert not resource.is_mapped and "closed" in repr(image)
+        with pytest.raises(RuntimeError, match="closed"):
+            image.opaque_array()
         with pytest.raises(RuntimeError, match="closed"):
             image.array()
         with pytest.raises(CUDAError, match="NOT_MAPPED_AS_POINTER"):

@@ -205,6 +205,8 @@ class CUPRUM_API Graph {
   /// What is launched by this handle, and not by launch(), is unknown to the graph: what nodes used before they were
   /// updated is then kept until the graph goes.
   CUgraphExec_st* handle() const;
+  /// Whether it can be used: not closed, not empty. Unlike handle(), this changes nothing.
+  bool is_open() const noexcept;
 
   /// Releases the graph for all copies; later use throws InvalidArgument. Closing twice does nothing. May be called
   /// while a launch is running.

@@ -24,7 +24,7 @@ std::span<const char> bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-runtime::Descriptor connect(int pid) {
+memory::Descriptor connect(int pid) {
   require(pid > 0, CUDA_ERROR_INVALID_VALUE, "a process has a positive number");
   const CUresult refused = refusal();
   require(refused != CUDA_ERROR_NOT_PERMITTED, refused, "host functions may not call the driver");

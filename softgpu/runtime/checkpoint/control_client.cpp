@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kEnded = "the process has ended meanwhile";
 
-void wait_readable(const Descriptor& connection, Clock::time_point until) {
+void wait_readable(const memory::Descriptor& connection, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd waiting{connection.number(), POLLIN, 0};
@@ -26,7 +26,7 @@ void wait_readable(const Descriptor& connection, Clock::time_point until) {
   }
 }
 
-ControlReply receive(const Descriptor& connection) {
+ControlReply receive(const memory::Descriptor& connection) {
   ControlReply reply;
   const Clock::time_point until = Clock::now() + kPatience;
   for (std::size_t done = 0; done < sizeof reply;) {
@@ -43,7 +43,7 @@ ControlReply receive(const Descriptor& connection) {
 
 }  // namespace
 
-ControlReply ask(const Descriptor& connection, const ControlRequest& request) {
+ControlReply ask(const memory::Descriptor& connection, const ControlRequest& request) {
   ssize_t sent = 0;
   do sent = send(connection.number(), &request, sizeof request, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);

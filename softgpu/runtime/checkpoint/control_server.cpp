@@ -52,11 +52,11 @@ ControlServer::ControlServer(OwnProcess& process, const std::string& folder)
   exec::start_thread([this] { loop(); });
 }
 
-Descriptor ControlServer::connect() {
+memory::Descriptor ControlServer::connect() {
   int ends[2] = {-1, -1};
   require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, CUDA_ERROR_OPERATING_SYSTEM,
           "the process has too many open files");
-  Descriptor ours(ends[0]), theirs(ends[1]);
+  memory::Descriptor ours(ends[0]), theirs(ends[1]);
   {
     const std::scoped_lock lock(mutex_);
     new_.push_back(std::move(theirs));
@@ -114,13 +114,13 @@ void ControlServer::look(microseconds rest) {
 
 void ControlServer::take_new() {
   std::uint64_t count = 0;
-  std::vector<Descriptor> taken;
+  std::vector<memory::Descriptor> taken;
   const std::scoped_lock lock(mutex_);
   if (::read(wake_.number(), &count, sizeof count) == sizeof count) taken.swap(new_);
-  for (Descriptor& socket : taken) add(std::move(socket));
+  for (memory::Descriptor& socket : taken) add(std::move(socket));
 }
 
-void ControlServer::add(Descriptor socket) {
+void ControlServer::add(memory::Descriptor socket) {
   if (socket && connections_.size() < kMostConnections) connections_.emplace_back(std::move(socket));
 }
 

@@ -26,7 +26,7 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   // A connection for this process itself, which needs no folder. Throws CUDA_ERROR_OPERATING_SYSTEM.
-  Descriptor connect();
+  memory::Descriptor connect();
   // Nobody finds the process any more: it ends.
   void withdraw() { socket_.withdraw(); }
   // In a forked child, which has no such thread.
@@ -36,8 +36,8 @@ class ControlServer {
   using Clock = std::chrono::steady_clock;
 
   struct Connection {
-    explicit Connection(Descriptor accepted) : socket(std::move(accepted)) {}
-    Descriptor socket;
+    explicit Connection(memory::Descriptor accepted) : socket(std::move(accepted)) {}
+    memory::Descriptor socket;
     Clock::time_point since = Clock::now(), last_sign = since;
     std::size_t received = 0;  // of the request
     ControlRequest request;
@@ -49,7 +49,7 @@ class ControlServer {
   void loop();
   void look(std::chrono::microseconds rest);
   void take_new();
-  void add(Descriptor socket);
+  void add(memory::Descriptor socket);
   void read(Connection& connection);
   void give_signs();
   void handle(Connection& connection);
@@ -64,12 +64,12 @@ class ControlServer {
 
   OwnProcess& process_;
   ControlSocket socket_;
-  Descriptor wake_;
+  memory::Descriptor wake_;
   int thread_id_ = 0;
   Clock::time_point lock_since_{};
   std::list<Connection> connections_;  // the thread's alone
   std::mutex mutex_;
-  std::vector<Descriptor> new_;  // of connect()
+  std::vector<memory::Descriptor> new_;  // of connect()
 };
 
 }  // namespace softgpu::runtime

@@ -32,10 +32,12 @@ sockaddr_un address_in(const usage::File& folder, const std::string& name) {
 
 const sockaddr* raw(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
-Descriptor new_socket(int flags) { return Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0)); }
+memory::Descriptor new_socket(int flags) {
+  return memory::Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+}
 
 // Who is at the other end, as the system knows it.
-bool is_at_other_end(const Descriptor& connection, uid_t user, pid_t pid) {
+bool is_at_other_end(const memory::Descriptor& connection, uid_t user, pid_t pid) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;
   return getsockopt(connection.number(), SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) == 0 &&
@@ -54,7 +56,7 @@ ControlSocket::ControlSocket(const std::string& folder)
   constexpr int kMostUnanswered = 16;
   const usage::File opened = usage::open_folder(folder_, true);
   if (!opened) return;
-  Descriptor made = new_socket(SOCK_NONBLOCK);
+  memory::Descriptor made = new_socket(SOCK_NONBLOCK);
   const sockaddr_un address = address_in(opened, name_);
   unlinkat(opened.descriptor(), name_.c_str(), 0);  // of a process that had this number before
   if (!made || bind(made.number(), raw(address), sizeof address) != 0) return;
@@ -64,9 +66,9 @@ ControlSocket::ControlSocket(const std::string& folder)
     unlinkat(opened.descriptor(), name_.c_str(), 0);
 }
 
-Descriptor ControlSocket::accept() const {
-  Descriptor connection(accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (connection && !is_at_other_end(connection, geteuid(), 0)) return Descriptor();
+memory::Descriptor ControlSocket::accept() const {
+  memory::Descriptor connection(accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (connection && !is_at_other_end(connection, geteuid(), 0)) return memory::Descriptor();
   return connection;
 }
 
@@ -75,14 +77,14 @@ void ControlSocket::withdraw() {
   if (const usage::File opened = usage::open_folder(folder_, false)) unlinkat(opened.descriptor(), name_.c_str(), 0);
 }
 
-void ControlSocket::forget() { socket_ = Descriptor(); }
+void ControlSocket::forget() { socket_ = memory::Descriptor(); }
 
-Descriptor connect_to(const std::string& folder, pid_t pid) {
+memory::Descriptor connect_to(const std::string& folder, pid_t pid) {
   require(usage::start_time(static_cast<std::uint32_t>(pid)).has_value(), CUDA_ERROR_INVALID_VALUE,
           "there is no process of this number, or it has ended");
   require(!belongs_to_other(pid), CUDA_ERROR_NOT_PERMITTED, "the process belongs to another user");
   const usage::File opened = usage::open_folder(folder.empty() ? usage::user_folder() : folder, false);
-  Descriptor connection = new_socket(0);
+  memory::Descriptor connection = new_socket(0);
   require(static_cast<bool>(connection), CUDA_ERROR_OPERATING_SYSTEM, "the process has too many open files");
   const timeval patience{.tv_sec = 5, .tv_usec = 0};  // where too many wait to be answered
   setsockopt(connection.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

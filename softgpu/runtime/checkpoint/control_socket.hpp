@@ -10,17 +10,15 @@
 
 namespace softgpu::runtime {
 
-using memory::Descriptor;
-
 // This process's socket, which others connect to. Not open where there is no folder to put it in. `folder`: empty for
 // the user's own.
 class ControlSocket {
  public:
   explicit ControlSocket(const std::string& folder);
 
-  const Descriptor& descriptor() const { return socket_; }
+  const memory::Descriptor& descriptor() const { return socket_; }
   // The other side, if it is the same user's; not open: it is not, or is gone again.
-  Descriptor accept() const;
+  memory::Descriptor accept() const;
   // Nobody finds it any more.
   void withdraw();
   // In a forked child: it is the parent's, and stays.
@@ -28,11 +26,11 @@ class ControlSocket {
 
  private:
   std::string folder_, name_;
-  Descriptor socket_;
+  memory::Descriptor socket_;
 };
 
 // A connection to another process of this user. Throws a Failure that says why there is none: no such process, another
 // user's, or one in which softgpu is not initialised.
-Descriptor connect_to(const std::string& folder, pid_t pid);
+memory::Descriptor connect_to(const std::string& folder, pid_t pid);
 
 }  // namespace softgpu::runtime

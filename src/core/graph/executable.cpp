@@ -202,6 +202,8 @@ CUgraphExec_st* Graph::handle() const {
   return graph->handle;
 }
 
+bool Graph::is_open() const noexcept { return shared_ && shared_->try_keep(); }
+
 void Graph::close() {
   if (shared_ && shared_->shared) shared_->shared.get()->close();
 }

@@ -1,6 +1,8 @@
 #include <cuprum/driver.hpp>
 #include <cuprum/graphics_resource.hpp>
 #include <cuprum/stream.hpp>
+#include <cuprum/texture/opaque_array.hpp>
+#include <memory>
 #include <ostream>
 
 #include "core/base/same_object.hpp"
@@ -27,6 +29,12 @@ CUarray_st* MappedImage::array(unsigned index, unsigned level) const {
       Doing{[&] { return text("asking for level ", level, " of face or layer ", index, " of ", *this); }}, &array,
       registration.handle(), index, level);
   return array;
+}
+
+texture::OpaqueArray MappedImage::opaque_array(unsigned index, unsigned level) const {
+  const Kept<MappedImageResource> image = Access::keep(*this);
+  ContextGuard guard(image->mapping->registration->context);
+  return texture::OpaqueArray::from_handle(array(index, level), std::make_shared<MappedImage>(*this));
 }
 
 CUmipmappedArray_st* MappedImage::mipmapped_array() const {
