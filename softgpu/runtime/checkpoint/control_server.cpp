@@ -1,6 +1,5 @@
 #include "softgpu/runtime/checkpoint/control_server.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -97,15 +96,15 @@ microseconds ControlServer::rest() const {
 
 // Sleeps until there is something to read, and reads it.
 void ControlServer::look(microseconds rest) {
-  std::vector<pollfd> waiting{{wake_.number(), POLLIN, 0}, {socket_.descriptor().number(), POLLIN, 0}};
-  for (const Connection& connection : connections_) waiting.push_back({connection.socket.number(), POLLIN, 0});
+  waiting_ = {{wake_.number(), POLLIN, 0}, {socket_.descriptor().number(), POLLIN, 0}};
+  for (const Connection& connection : connections_) waiting_.push_back({connection.socket.number(), POLLIN, 0});
   timespec limit{.tv_sec = rest.count() / 1'000'000, .tv_nsec = rest.count() % 1'000'000 * 1000};
-  if (ppoll(waiting.data(), waiting.size(), rest < microseconds(0) ? nullptr : &limit, nullptr) < 0) return;
-  auto at = waiting.begin() + 2;
+  if (ppoll(waiting_.data(), waiting_.size(), rest < microseconds(0) ? nullptr : &limit, nullptr) < 0) return;
+  auto at = waiting_.begin() + 2;
   for (Connection& connection : connections_)
     if ((at++)->revents != 0) read(connection);
-  if (waiting[0].revents != 0) take_new();
-  if (waiting[1].revents != 0) add(socket_.accept());
+  if (waiting_[0].revents != 0) take_new();
+  if (waiting_[1].revents != 0) add(socket_.accept());
   give_signs();
   // Whoever connects and says nothing is in the way of others.
   for (Connection& connection : connections_)

@@ -6,6 +6,8 @@
 // done to its end, whether or not somebody waits for the answer.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <list>
 #include <mutex>
@@ -68,6 +70,7 @@ class ControlServer {
   int thread_id_ = 0;
   Clock::time_point lock_since_{};
   std::list<Connection> connections_;  // the thread's alone
+  std::vector<pollfd> waiting_;        // likewise; here, so that a forked child knows whose it was
   std::mutex mutex_;
   std::vector<memory::Descriptor> new_;  // of connect()
 };
