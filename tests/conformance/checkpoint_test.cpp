@@ -71,12 +71,15 @@ TEST_F(Checkpoint, ACheckpointedProcessHasNoDeviceMemory) {
   const auto before = target.get<std::size_t>(Ask::free_memory);
   std::size_t ours_before = 0, ours = 0, total = 0;
   ASSERT_SUCCESS(CU(cuMemGetInfo)(&ours_before, &total));
-  const std::size_t resident = target.resident();
+  [[maybe_unused]] const std::size_t resident = target.resident();
   ASSERT_SUCCESS(lock(target.pid()));
   ASSERT_SUCCESS(checkpoint(target.pid()));
-  constexpr std::size_t kLeast = 3 * (std::size_t{4} << 20), kForItself = std::size_t{2} << 20;
+  constexpr std::size_t kLeast = 3 * (std::size_t{4} << 20);
   if (is_softgpu()) {  // whose processes see their own memory in cuMemGetInfo, and whose device memory is the host's
-    EXPECT_LE(target.resident() + kLeast, resident + kForItself);
+#ifndef __SANITIZE_THREAD__  // which has memory of its own for every word that is read or written
+    constexpr std::size_t for_itself = std::size_t{2} << 20;
+    EXPECT_LE(target.resident() + kLeast, resident + for_itself);
+#endif
   } else {
     ASSERT_SUCCESS(CU(cuMemGetInfo)(&ours, &total));
     EXPECT_GE(ours, ours_before + kLeast);
