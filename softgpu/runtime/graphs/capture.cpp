@@ -79,10 +79,17 @@ std::shared_ptr<Graph> Capture::end(Stream& stream) {
   const bool own_thread = capture->may_end_here(), valid = capture->valid(), joined = capture->all_joined();
   capture->finish();
   if (own_thread && valid && joined) return capture->graph_;
-  if (capture->owns_graph_) capture->graph_->drop_handles();
+  capture->lose_graph();
   require(own_thread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture began in another thread");
   require(valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture became invalid before it ended");
   throw Failure(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work of another stream was captured, but not joined");
+}
+
+// NVIDIA's driver destroys the body of a conditional node, too, and then does not survive that the node is destroyed.
+void Capture::lose_graph() {
+  if (!owns_graph_ && !graph_->is_child()) return;
+  graph_->drop_handles();
+  graph_->user_objects() = {};
 }
 
 void Capture::finish() {
@@ -172,7 +179,7 @@ void Capture::forget(Stream& stream) {
   if (&stream == origin_) {
     invalidate();
     finish();
-    if (owns_graph_) graph_->drop_handles();
+    lose_graph();
     return;
   }
   const std::scoped_lock lock(mutex_);

@@ -66,6 +66,7 @@ class Capture final : public StreamCapture {
   };
   Capture(Stream& origin, std::shared_ptr<Graph> graph, CUstreamCaptureMode mode, bool owns_graph);
   Member& member(Stream& stream);
+  void lose_graph();
   void finish();
   bool all_joined() const;
 

@@ -50,7 +50,9 @@ void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::Gr
   const CUgraph graph = is_captured ? capture_point(resource.stream).graph : resource.graph->handle;
   if (!graph) return;
   PendingAttachment attachment(graph, std::move(owners));
-  attachment.commit();
+  if (is_captured) resource.capture->kept.emplace_back();  // may fail, behind which nothing does
+  GraphAttachment kept = attachment.commit();
+  if (is_captured) resource.capture->kept.back() = std::move(kept);
 }
 
 }  // namespace

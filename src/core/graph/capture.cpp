@@ -1,5 +1,7 @@
 #include "core/graph/capture.hpp"
 
+#include <optional>
+
 #include "core/base/deferred.hpp"
 #include "core/graph/add_nodes.hpp"
 #include "core/stream/captures.hpp"
@@ -36,6 +38,7 @@ void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   if (builder.outer) std::erase(builder.outer->bodies, &builder);
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
+  builder.capture->kept.clear();
   driver::captures_under_way.fetch_sub(1, std::memory_order_relaxed);
   release_after_captures();
 }
@@ -52,37 +55,68 @@ void remove_unwanted(GraphBuilderResource& builder) noexcept {
 // The stream that the capture began on, which is there also when the builder's handle of it was closed.
 CUstream origin(const GraphBuilderResource& builder) { return builder.capture->streams.front()->handle; }
 
-bool is_captured(CUstream stream) noexcept {
+// Nothing when the driver does not tell.
+std::optional<CUstreamCaptureStatus> capture_status(CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const driver::Released asked = driver::try_release<&Api::cuStreamIsCapturing>(stream, &status);
-  return !asked || status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!driver::try_release<&Api::cuStreamIsCapturing>(stream, &status)) return {};
+  return status;
 }
 
-// The driver destroys the graph of a capture that ends in an error, unless it is a body.
+// The driver destroys the graph of a capture that ends in an error.
 void forget_captured(GraphBuilderResource& builder) noexcept {
   if (builder.kind == Kind::primary && builder.graph) {
     builder.graph->invalidate();
     builder.graph.reset();
   }
   leave_capture(builder, State::not_started);
-  if (builder.kind == Kind::body) builder.is_broken_body = builder.outer->has_broken_body = true;
+  if (builder.kind == Kind::body) {
+    builder.is_broken_body = builder.outer->has_broken_body = true;
+    if (builder.capture->has_destroyed_body) builder.outer->has_destroyed_body = true;
+  }
   destroy_deferred();
+}
+
+void leave_streams_to_driver(const GraphBuilderResource& builder) noexcept {
+  for (const auto& stream : builder.capture->streams) leave_to_driver(stream->handle);
+}
+
+// Takes a graph that nobody may destroy what it keeps; the rest of it is the driver's for ever.
+void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment>& kept) noexcept {
+  for (const auto& [node, record] : graph.records) detach(graph.handle, record->attachment);
+  for (GraphAttachment& attachment : kept) detach(graph.handle, attachment);
+  graph.invalidate();
+}
+
+// The graph of an abandoned capture is destroyed with its last handle, of which builders of its bodies may have some.
+void take_abandoned(GraphBuilderResource& builder, CUgraph graph) noexcept {
+  builder.graph->handle = graph;
+  if (builder.capture->has_destroyed_body) {
+    leave_graph_to_driver(*builder.graph, builder.capture->kept);
+  } else {
+    builder.graph->ownership = GraphResource::Ownership::ours;
+  }
+  builder.graph.reset();
 }
 
 // A capture whose result nobody wants.
 void abandon_capture(GraphBuilderResource& builder) noexcept {
   while (!builder.capture->bodies.empty()) abandon_capture(*builder.capture->bodies.back());
-  CUgraph graph = nullptr;
-  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(origin(builder), &graph);
-  if (ended && builder.kind == Kind::primary) {
-    // Destroyed with the last handle, of which builders of its bodies may have some.
-    builder.graph->handle = graph;
-    builder.graph->ownership = GraphResource::Ownership::ours;
-    builder.graph.reset();
+  const CUstream stream = origin(builder);
+  if (builder.capture->has_destroyed_body && capture_status(stream) != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    leave_streams_to_driver(builder);
+    return forget_captured(builder);
   }
-  if (!ended && !driver::is_capture_error(ended.code)) ended.log();
-  if (!ended && is_captured(origin(builder)))
-    for (const auto& stream : builder.capture->streams) leave_to_driver(stream->handle);
+  CUgraph graph = nullptr;
+  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(stream, &graph);
+  if (ended && builder.kind == Kind::primary) take_abandoned(builder, graph);
+  if (!ended) {
+    if (driver::is_capture_error(ended.code)) {
+      builder.capture->has_destroyed_body = true;  // which is this one, where it is a body
+    } else {
+      ended.log();
+    }
+    if (capture_status(stream) != CU_STREAM_CAPTURE_STATUS_NONE) leave_streams_to_driver(builder);
+  }
   forget_captured(builder);
 }
 
@@ -124,7 +158,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   if (builder.kind == Kind::body) {
     if (!builder.graph->handle)
       throw WrongState(text("beginning to capture ", builder.stream, ": the graph that this is a body of is gone"));
-    // What it had by then is still in it, and drivers need not survive that somebody looks.
+    // The driver has destroyed its graph.
     if (builder.is_broken_body)
       throw WrongState(text("beginning to capture ", builder.stream,
                             ": the capture of this conditional body broke; build the graph anew that it is a body of"));
@@ -182,6 +216,7 @@ void end_capture(GraphBuilderResource& builder) {
                           text("ending the capture of ", builder.stream));
   }
   const std::string reason = what_broke_it(builder, result);
+  builder.capture->has_destroyed_body = true;  // which is this one, where it is a body
   forget_captured(builder);
   driver::detail::raise(result, driver::detail::index_of_cuStreamEndCapture,
                         text("ending the capture of ", builder.stream, reason));
