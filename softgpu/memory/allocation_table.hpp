@@ -24,12 +24,13 @@ enum class Kind : std::uint8_t {
 
 // How a program gives memory back.
 enum class FreedBy : std::uint8_t {
-  freeing,        // cuMemFree and the like
-  module_unload,  // a module's variables
-  closing,        // cuIpcCloseMemHandle
-  unmapping,      // cuMemUnmap
-  destroying,     // cuArrayDestroy
-  graph,          // nodes of a graph, and as stream-ordered memory
+  freeing,           // cuMemFree and the like
+  freeing_external,  // cuMemFree, of a buffer of external memory
+  module_unload,     // a module's variables
+  closing,           // cuIpcCloseMemHandle
+  unmapping,         // cuMemUnmap
+  destroying,        // cuArrayDestroy
+  graph,             // nodes of a graph, and as stream-ordered memory
 };
 
 struct Allocation {

@@ -60,6 +60,12 @@ std::shared_ptr<SharedFile> SharedFile::open(Purpose purpose, Descriptor descrip
   return opened;
 }
 
+bool SharedFile::is_one(const Descriptor& descriptor) {
+  std::array<char, kMagic.size()> start;
+  return pread(descriptor.number(), start.data(), start.size(), 0) == static_cast<ssize_t>(start.size()) &&
+         start == kMagic;
+}
+
 void SharedFile::map_at(std::byte* address, std::size_t offset, std::size_t bytes, Access access) const {
   const void* mapped = mmap(address, bytes, protection(access), MAP_SHARED | MAP_FIXED, descriptor_.number(),
                             static_cast<off_t>(kDataOffset + offset));

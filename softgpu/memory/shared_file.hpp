@@ -57,6 +57,8 @@ class SharedFile final : public Backing {
   }
   // The file that the descriptor is open for. Null when it is not one that create() made for this purpose.
   static std::shared_ptr<SharedFile> open(Purpose purpose, Descriptor descriptor);
+  // Whether the file seems to be one that create() made, for whatever purpose.
+  static bool is_one(const Descriptor& descriptor);
 
   const Descriptor& descriptor() const { return descriptor_; }
   // Another process may have it open: it came from there, or was given out.

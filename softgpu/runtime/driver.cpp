@@ -16,6 +16,7 @@
 #include "softgpu/runtime/work/api_gate.hpp"
 #include "softgpu/runtime/work/context.hpp"
 #include "softgpu/runtime/work/event.hpp"
+#include "softgpu/runtime/work/external_semaphore.hpp"
 
 namespace softgpu::runtime {
 namespace {
@@ -81,6 +82,7 @@ Driver::Driver(const Config& config)
       primary_context(context.device().ordinal()).release();
   });
   work_.at_context_end.emplace_back([this](Context& context) { drop_events_of(work_, context); });
+  work_.at_context_end.emplace_back([this](Context& context) { drop_semaphores_of(work_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { unload_modules(code_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { drop_graphics_of(graphics_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { release_memory_of(memory_, context); });

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "conformance/conditional.hpp"
+#include "conformance/semaphore.hpp"
 
 namespace conformance {
 namespace {
@@ -148,6 +149,9 @@ class OneByOne {
         wait();
         break;
       }
+      case Kind::handover:
+        for (int i = 0; i < 2; ++i) mix(target, first, op.number);
+        break;
       case Kind::child: run(op.lists[0]); break;
       case Kind::if_else:
       case Kind::switch_on: {
@@ -225,6 +229,8 @@ class Builder {
     if (op.kind == Kind::loop) end_loop(params.conditional.phGraph_out[0], handle, op.target);
     return node;
   }
+  // A new one, for one operation.
+  const TestSemaphore& semaphore() { return semaphores_.emplace_back(kEventfdType, eventfd(0, EFD_CLOEXEC)); }
   HostCall* host_call(const RandomOperation& op) {
     return &calls_.emplace_back(HostCall{cells_.host(op.target), op.number});
   }
@@ -250,6 +256,7 @@ class Builder {
         EXPECT_SUCCESS(CU(cuGraphAddEventWaitNode)(&node, graph, after.data(), after.size(), runner_.past()));
         return node;
       case Kind::scratch: return add_scratch(graph, after, op);
+      case Kind::handover: return add_handover(graph, after, op);
       default: return add_nested(graph, after, op, [this](CUgraph body, const RandomList& list) { build(body, list); });
     }
   }
@@ -306,6 +313,20 @@ class Builder {
     EXPECT_SUCCESS(CU(cuGraphAddMemFreeNode)(&freed, graph, &copied, 1, request.dptr));
     return copied;
   }
+  // Nothing but the semaphore orders the two halves.
+  CUgraphNode add_handover(CUgraph graph, const std::vector<CUgraphNode>& after, const RandomOperation& op) {
+    CUexternalSemaphore between = semaphore().get();
+    const SignalParams signal{};
+    const WaitParams wait{};
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_params{&between, &signal, 1};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS wait_params{&between, &wait, 1};
+    const CUdeviceptr target = cells_.device(op.target), first = cells_.device(op.first);
+    const CUgraphNode mixed = add_mix(graph, after, target, first, op.number);
+    CUgraphNode signalled = nullptr, waited = nullptr;
+    EXPECT_SUCCESS(CU(cuGraphAddExternalSemaphoresSignalNode)(&signalled, graph, &mixed, 1, &signal_params));
+    EXPECT_SUCCESS(CU(cuGraphAddExternalSemaphoresWaitNode)(&waited, graph, nullptr, 0, &wait_params));
+    return add_mix(graph, {waited}, target, first, op.number);
+  }
   CUgraphNode add_child(CUgraph graph, const std::vector<CUgraphNode>& after, const RandomOperation& op,
                         const std::function<void(CUgraph, const RandomList&)>& fill) const {
     const TestGraph child;
@@ -326,6 +347,7 @@ class Builder {
   const RandomRunner& runner_;
   const Cells& cells_;
   std::deque<HostCall> calls_;
+  std::deque<TestSemaphore> semaphores_;
 };
 
 // The same from what streams are given.
@@ -385,6 +407,14 @@ class Capturer {
         EXPECT_SUCCESS(CU(cuMemFreeAsync)(scratch, stream));
         break;
       }
+      case Kind::handover: {
+        const TestSemaphore& between = builder_.semaphore();
+        mix(stream, target, first, op.number);
+        between.signal(stream);
+        between.wait(stream);
+        mix(stream, target, first, op.number);
+        break;
+      }
       case Kind::empty: break;
       default: put_nested(stream, op);
     }
@@ -418,7 +448,7 @@ class RandomGraphs : public DriverTest {
 
   void check(const RandomRunner& runner, std::uint32_t seed) {
     SCOPED_TRACE("CONFORMANCE_GRAPH_SEEDS=" + std::to_string(seed) + ":1");
-    const RandomProgram program = random_program(seed, kMaxNodes);
+    const RandomProgram program = random_program(seed, kMaxNodes, is_softgpu() ? Semaphores::some : Semaphores::none);
     const Cells expected(program, seed);
     for (int i = 0; i < kLaunches; ++i) OneByOne(runner, expected).run(program.operations);
     for (const bool captured : {false, true}) {

@@ -9,7 +9,8 @@ using Kind = RandomOperation::Kind;
 
 class Generator {
  public:
-  Generator(std::uint32_t seed, int max_nodes) : random_(seed), left_(max_nodes) {}
+  Generator(std::uint32_t seed, int max_nodes, Semaphores semaphores)
+      : random_(seed), left_(max_nodes), semaphores_(semaphores) {}
 
   RandomProgram make() {
     const int count = 2 + below(left_ / 2);
@@ -36,15 +37,17 @@ class Generator {
     const int choice = below(20);
     if (choice < 4 && depth < 3 && left_ > 6) return nested(kNested[choice], depth, restricted);
     if (choice >= 4 && choice < 8 && !restricted) return plain(kFree[choice - 4]);
+    if (choice == 8 && !restricted && semaphores_ == Semaphores::some) return plain(Kind::handover);
     return plain(kPlain[below(6)]);
   }
 
   RandomOperation plain(Kind kind) {
     RandomOperation made{.kind = kind, .target = cell(), .first = cell(), .number = below(1000)};
-    take(kind == Kind::scratch ? 5 : 1);
+    take(kind == Kind::scratch ? 5 : kind == Kind::handover ? 4 : 1);
     const bool has_effect = kind != Kind::empty && kind != Kind::record && kind != Kind::wait;
     if (has_effect) made.writes.insert(made.target);
-    if (kind == Kind::mix || kind == Kind::copy || kind == Kind::scratch) made.reads.insert(made.first);
+    if (kind == Kind::mix || kind == Kind::copy || kind == Kind::scratch || kind == Kind::handover)
+      made.reads.insert(made.first);
     return made;
   }
 
@@ -90,6 +93,7 @@ class Generator {
 
   std::mt19937 random_;
   int left_;
+  const Semaphores semaphores_;
   RandomProgram program_;
 };
 
@@ -99,7 +103,9 @@ bool meet(const std::set<int>& a, const std::set<int>& b) {
 
 }  // namespace
 
-RandomProgram random_program(std::uint32_t seed, int max_nodes) { return Generator(seed, max_nodes).make(); }
+RandomProgram random_program(std::uint32_t seed, int max_nodes, Semaphores semaphores) {
+  return Generator(seed, max_nodes, semaphores).make();
+}
 
 std::vector<std::vector<std::size_t>> order_of(const RandomList& list) {
   std::vector<std::vector<std::size_t>> order(list.size());

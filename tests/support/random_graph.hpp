@@ -24,6 +24,7 @@ struct RandomOperation {
     record,    // an event that nobody waits for
     wait,      // for an event that has been
     scratch,   // target = first * 31 + number, through memory that the graph allocates and frees
+    handover,  // mix twice, the second time behind a semaphore that is signalled after the first
     child,     // lists[0]
     if_else,   // lists[0] when the lowest bit of `first` is set, else lists[1] if there is one
     loop,      // lists[0], number times; `target` is a cell of its own
@@ -44,8 +45,9 @@ struct RandomProgram {
   int nodes = 0;
 };
 
-// The same for the same seed, everywhere.
-RandomProgram random_program(std::uint32_t seed, int max_nodes);
+// The same for the same seed, everywhere. Operations of the kind `handover` are for those who can have semaphores.
+enum class Semaphores { none, some };
+RandomProgram random_program(std::uint32_t seed, int max_nodes, Semaphores semaphores = Semaphores::none);
 
 // Which earlier operations of the list each one has to come after.
 std::vector<std::vector<std::size_t>> order_of(const RandomList& list);

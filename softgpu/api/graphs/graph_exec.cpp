@@ -53,8 +53,9 @@ CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo& in
   return mismatch.result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
-// A child graph is compared with the one that is there, everything else is replaced.
-void set(CUgraphExec handle, CUgraphNode node_handle, const NodeParams& params) {
+}  // namespace
+
+void set_exec_node(CUgraphExec handle, CUgraphNode node_handle, const NodeParams& params) {
   const auto exec = find_exec(handle);
   const auto node = find_node(node_handle);
   require(node->type() == params.type, CUDA_ERROR_INVALID_VALUE, "parameters for another type of node");
@@ -74,9 +75,11 @@ void set(CUgraphExec handle, CUgraphNode node_handle, const NodeParams& params) 
   exec->set_work(*node, std::move(work));
 }
 
+namespace {
+
 template <typename Member>
 void set(CUgraphExec exec, CUgraphNode node, CUgraphNodeType type, Member NodeParams::* member, const Member& value) {
-  set(exec, node, node_params(type, member, value));
+  set_exec_node(exec, node, node_params(type, member, value));
 }
 
 }  // namespace
@@ -179,7 +182,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* ena
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
   return call(__func__, [&] {
     require_pointer(params, "no parameters");
-    set(exec, node, *params);
+    set_exec_node(exec, node, *params);
   });
 }
 

@@ -14,27 +14,15 @@ namespace {
 using runtime::GraphNode;
 using runtime::NodeWork;
 
-std::shared_ptr<GraphNode> add(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencies,
-                               const CUgraphEdgeData* edges, size_t count, const NodeParams& params) {
-  require_pointer(result);
-  const auto graph = find_graph(handle);
-  const auto after = dependencies_of(dependencies, edges, count);
-  auto node = graph->add(work_of(params, *graph), after);
-  *result = node->handle();
-  return node;
-}
-
 template <typename Member>
 void add(CUgraphNode* result, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type,
          Member NodeParams::* member, const Member& value) {
-  add(result, graph, dependencies, nullptr, count, node_params(type, member, value));
+  add_node(result, graph, dependencies, nullptr, count, node_params(type, member, value));
 }
 
 template <typename Member>
 void set(CUgraphNode handle, CUgraphNodeType type, Member NodeParams::* member, const Member& value) {
-  const auto node = find_node(handle);
-  require(node->type() == type, CUDA_ERROR_INVALID_VALUE, "a node of another type");
-  node->set_work(work_of(node_params(type, member, value), node->graph()));
+  set_node(handle, node_params(type, member, value));
 }
 
 // Attributes stay when a kernel node gets other parameters.
@@ -72,6 +60,22 @@ void give_kernel(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v3& params) {
 
 }  // namespace
 
+std::shared_ptr<GraphNode> add_node(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencies,
+                                    const CUgraphEdgeData* edges, size_t count, const NodeParams& params) {
+  require_pointer(result);
+  const auto graph = find_graph(handle);
+  const auto after = dependencies_of(dependencies, edges, count);
+  auto node = graph->add(work_of(params, *graph), after);
+  *result = node->handle();
+  return node;
+}
+
+void set_node(CUgraphNode handle, const NodeParams& params) {
+  const auto node = find_node(handle);
+  require(node->type() == params.type, CUDA_ERROR_INVALID_VALUE, "a node of another type");
+  node->set_work(work_of(params, node->graph()));
+}
+
 CUDA_KERNEL_NODE_PARAMS_v3 newest(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
   return {params.func,         params.gridDimX,  params.gridDimY,  params.gridDimZ,
           params.blockDimX,    params.blockDimY, params.blockDimZ, params.sharedMemBytes,
@@ -103,7 +107,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
   return call(__func__, [&] {
     require_pointer(params, "no parameters");
     if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) require_memory_pools();
-    const auto added = add(node, graph, dependencies, edges, count, *params);
+    const auto added = add_node(node, graph, dependencies, edges, count, *params);
     if (const auto* work = std::get_if<runtime::AllocateWork>(&added->work()))
       params->alloc.dptr = work->allocation->address();
     if (const auto* work = std::get_if<runtime::ChildWork>(&added->work())) params->graph.graph = work->graph->handle();
@@ -330,7 +334,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
   return call(__func__, [&] {
     NodeParams params{};
     params.type = CU_GRAPH_NODE_TYPE_EMPTY;
-    add(node, graph, dependencies, nullptr, count, params);
+    add_node(node, graph, dependencies, nullptr, count, params);
   });
 }
 

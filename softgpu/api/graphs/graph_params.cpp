@@ -4,6 +4,7 @@
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/requests.hpp"
+#include "softgpu/api/work/semaphores.hpp"
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/code/launch.hpp"
 #include "softgpu/runtime/work/event.hpp"
@@ -144,8 +145,14 @@ NodeWork conditional_work(const NodeParams& params, const Graph& graph) {
   return work;
 }
 
-NodeWork unsupported_work(const NodeParams&, const Graph&) {
-  throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no external semaphores");
+NodeWork signal_work(const NodeParams& params, const Graph&) {
+  const auto& request = params.extSemSignal;
+  return signals_of(request.extSemArray, request.paramsArray, request.numExtSems);
+}
+
+NodeWork semaphore_wait_work(const NodeParams& params, const Graph&) {
+  const auto& request = params.extSemWait;
+  return waits_of(request.extSemArray, request.paramsArray, request.numExtSems);
 }
 
 using WorkOf = NodeWork (*)(const NodeParams&, const Graph&);
@@ -158,8 +165,8 @@ constexpr WorkOf kWorkOf[] = {kernel_work,
                               empty_work,
                               wait_work,
                               record_work,
-                              unsupported_work,
-                              unsupported_work,
+                              signal_work,
+                              semaphore_wait_work,
                               allocate_work,
                               free_work,
                               memory_operations_work,

@@ -31,6 +31,14 @@ const Work& work_as(const runtime::GraphNode& node) {
 
 // What a node with these parameters would do in the graph. Checks them.
 runtime::NodeWork work_of(const CUgraphNodeParams& params, const runtime::Graph& graph);
+// The node that is added, and in `result` its handle.
+std::shared_ptr<runtime::GraphNode> add_node(CUgraphNode* result, CUgraph graph, const CUgraphNode* dependencies,
+                                             const CUgraphEdgeData* edges, size_t count,
+                                             const CUgraphNodeParams& params);
+// The node has to be of the type that the parameters are for. In an executable graph, a child graph is compared with
+// the one that is there, everything else is replaced.
+void set_node(CUgraphNode node, const CUgraphNodeParams& params);
+void set_exec_node(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& params);
 // Other forms of parameters, as the union has them.
 CUDA_KERNEL_NODE_PARAMS_v3 newest(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 CUDA_KERNEL_NODE_PARAMS_v3 newest(const CUDA_KERNEL_NODE_PARAMS_v2& params);

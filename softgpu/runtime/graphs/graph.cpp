@@ -85,14 +85,15 @@ void Graph::adopt_inside(const NodeWork& work) const {
   }
 }
 
-// What bodies of conditional nodes may do. NVIDIA's driver takes functions of the host there, and refuses the graph
-// when it is instantiated.
+// What bodies of conditional nodes may do. NVIDIA's driver takes functions of the host and external semaphores there,
+// and refuses the graph when it is instantiated.
 void Graph::check_work(const NodeWork& work) const {
   if (body_context_ == nullptr) return;
   const CUgraphNodeType type = type_of(work);
   require(type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH ||
               type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-              type == CU_GRAPH_NODE_TYPE_CONDITIONAL || type == CU_GRAPH_NODE_TYPE_HOST,
+              type == CU_GRAPH_NODE_TYPE_CONDITIONAL || type == CU_GRAPH_NODE_TYPE_HOST ||
+              type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL || type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
           CUDA_ERROR_NOT_SUPPORTED,
           "the body of a conditional node has kernels, copies, sets, empty nodes, child graphs and conditional nodes");
   if (const auto* kernel = std::get_if<KernelWork>(&work))

@@ -39,14 +39,18 @@ void check_conditionals(const Graph& graph) {
 }
 
 void check_bodies(const Graph& graph) {
-  const auto refuse_host_function = [](const GraphNode& node) {
-    if (node.type() != CU_GRAPH_NODE_TYPE_HOST) return;
-    throw InstantiateFailure(CUDA_ERROR_NOT_SUPPORTED, CUDA_GRAPH_INSTANTIATE_ERROR, &node,
-                             "the body of a conditional node has no functions of the host");
+  const auto refuse_foreign = [](const GraphNode& node) {
+    const CUgraphNodeType type = node.type();
+    if (type == CU_GRAPH_NODE_TYPE_HOST)
+      throw InstantiateFailure(CUDA_ERROR_NOT_SUPPORTED, CUDA_GRAPH_INSTANTIATE_ERROR, &node,
+                               "the body of a conditional node has no functions of the host");
+    if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL || type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
+      throw InstantiateFailure(CUDA_ERROR_INVALID_VALUE, CUDA_GRAPH_INSTANTIATE_ERROR, &node,
+                               "the body of a conditional node has no external semaphores");
   };
   for_each_node(graph, [&](const GraphNode& node) {
     if (node.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
-    for (const auto& body : graphs_inside(node.work())) for_each_node(*body, refuse_host_function);
+    for (const auto& body : graphs_inside(node.work())) for_each_node(*body, refuse_foreign);
   });
 }
 

@@ -79,6 +79,12 @@ struct LabelDetails {
   }
   std::string operator()(const WaitWork& work) const { return event(work.handle); }
   std::string operator()(const RecordWork& work) const { return event(work.handle); }
+  std::string operator()(const SignalSemaphoresWork& work) const {
+    return semaphores(work, CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS);
+  }
+  std::string operator()(const WaitSemaphoresWork& work) const {
+    return semaphores(work, CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS);
+  }
   std::string operator()(const AllocateWork& work) const {
     if (!wants(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS)) return {};
     return label_line(work.allocation->bytes(), " bytes at ",
@@ -105,6 +111,14 @@ struct LabelDetails {
  private:
   std::string event(CUevent handle) const {
     return wants(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS) ? label_line("event ", handle) : std::string();
+  }
+  template <typename Work>
+  std::string semaphores(const Work& work, unsigned flag) const {
+    std::string text;
+    if (wants(flag))
+      for (std::size_t i = 0; i < work.handles.size(); ++i)
+        text += label_line("semaphore ", work.handles[i], ", value ", work.values[i].value);
+    return text;
   }
 };
 

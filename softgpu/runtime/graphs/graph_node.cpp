@@ -37,6 +37,8 @@ struct OpMaker {
   }
   OpRef operator()(const WaitWork& work) const { return work.event->make_wait_op(); }
   OpRef operator()(const RecordWork& work) const { return work.event->make_record_op(place.queue); }
+  OpRef operator()(const SignalSemaphoresWork& work) const { return make_signal_op(place, work.values); }
+  OpRef operator()(const WaitSemaphoresWork& work) const { return make_wait_op(place, work.values); }
   // What the memory is used for is known from the launch on; when it is reached does not matter.
   OpRef operator()(const AllocateWork&) const { return point(); }
   OpRef operator()(const FreeWork&) const { return point(); }

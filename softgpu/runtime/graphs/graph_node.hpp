@@ -14,6 +14,7 @@
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/stream_memory.hpp"
 #include "softgpu/runtime/work/op.hpp"
+#include "softgpu/runtime/work/semaphore_op.hpp"
 
 namespace softgpu::exec {
 class UpdatableNode;
@@ -79,6 +80,21 @@ struct RecordWork {
   CUevent handle = nullptr;
 };
 
+struct SignalSemaphoresWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+  std::vector<SemaphoreValue> values;
+  // As the program gave them, for programs that ask.
+  std::vector<CUexternalSemaphore> handles;
+  std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> params;
+};
+
+struct WaitSemaphoresWork {
+  static constexpr auto kType = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+  std::vector<SemaphoreValue> values;
+  std::vector<CUexternalSemaphore> handles;
+  std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> params;
+};
+
 struct AllocateWork {
   static constexpr auto kType = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
   std::shared_ptr<GraphAllocation> allocation;
@@ -105,7 +121,8 @@ struct ConditionalWork {
 };
 
 using NodeWork = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, ChildWork, WaitWork, RecordWork,
-                              AllocateWork, FreeWork, MemoryOperationsWork, ConditionalWork>;
+                              SignalSemaphoresWork, WaitSemaphoresWork, AllocateWork, FreeWork, MemoryOperationsWork,
+                              ConditionalWork>;
 
 inline CUgraphNodeType type_of(const NodeWork& work) {
   return std::visit([](const auto& one) { return CUgraphNodeType{one.kType}; }, work);

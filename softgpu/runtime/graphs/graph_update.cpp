@@ -36,6 +36,12 @@ struct WorkChange {
                            fill.pitch == next.fill.pitch && fill.element_bytes == next.fill.element_bytes;
     return allowed(context == next.context && (same_size || (fill.height == 1 && next.fill.height == 1)));
   }
+  Result operator()(const SignalSemaphoresWork& next) const {
+    return allowed(std::get<SignalSemaphoresWork>(now).values.size() == next.values.size());
+  }
+  Result operator()(const WaitSemaphoresWork& next) const {
+    return allowed(std::get<WaitSemaphoresWork>(now).values.size() == next.values.size());
+  }
   Result operator()(const AllocateWork& next) const {
     return allowed(std::get<AllocateWork>(now).allocation == next.allocation);
   }

@@ -67,6 +67,18 @@ void submit_host_function(Stream& stream, CUhostFn function, void* data) {
   stream.enqueue(*op);
 }
 
+void submit_signal(Stream& stream, SignalSemaphoresWork work) {
+  if (stream.is_captured()) return capture_work(stream, std::move(work));
+  const OpRef op = make_signal_op(stream.place(), std::move(work.values));
+  stream.enqueue(*op);
+}
+
+void submit_wait(Stream& stream, WaitSemaphoresWork work) {
+  if (stream.is_captured()) return capture_work(stream, std::move(work));
+  const OpRef op = make_wait_op(stream.place(), std::move(work.values));
+  stream.enqueue(*op);
+}
+
 CUdeviceptr submit_allocation(GraphServices& services, Stream& stream, MemoryPool& pool, std::size_t bytes) {
   require(pool.imported_heap() == nullptr, CUDA_ERROR_INVALID_VALUE, "nothing can be allocated from an imported pool");
   if (stream.is_captured()) return allocate_in_graph(services, stream, pool, bytes);

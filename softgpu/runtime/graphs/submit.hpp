@@ -15,6 +15,8 @@ namespace softgpu::runtime {
 
 struct GraphServices;
 class MemoryPool;
+struct SignalSemaphoresWork;
+struct WaitSemaphoresWork;
 
 // See copy_async(), fill_async(), enqueue() and launch().
 void submit_copy(GraphServices& services, Stream& stream, const Copy& copy);
@@ -25,6 +27,9 @@ CUgraphDeviceNode submit_launch(Stream& stream, const std::shared_ptr<Function>&
                                 const LaunchRequest& request);
 // Runs `function` on the thread for host functions when it is its turn.
 void submit_host_function(Stream& stream, CUhostFn function, void* data);
+// Signal or wait for external semaphores when it is their turn.
+void submit_signal(Stream& stream, SignalSemaphoresWork work);
+void submit_wait(Stream& stream, WaitSemaphoresWork work);
 
 // See allocate_async() and free_async(); the memory to be freed may also be a graph's.
 CUdeviceptr submit_allocation(GraphServices& services, Stream& stream, MemoryPool& pool, std::size_t bytes);

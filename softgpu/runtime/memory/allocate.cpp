@@ -5,6 +5,7 @@
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/memory/external_memory.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_pool.hpp"
 #include "softgpu/runtime/memory/memory_services.hpp"
@@ -39,8 +40,9 @@ memory::Allocation take(MemoryServices& services, const void* base, bool host) {
   memory::AllocationTable& allocations = services.allocations;
   const auto acceptable = [host](const memory::Allocation& allocation) {
     const bool is_host = allocation.kind == memory::Kind::host;
-    return allocation.freed_by == memory::FreedBy::freeing && allocation.kind != memory::Kind::registered &&
-           (is_host == host || allocation.pool);
+    const bool is_freed =
+        allocation.freed_by == memory::FreedBy::freeing || allocation.freed_by == memory::FreedBy::freeing_external;
+    return is_freed && allocation.kind != memory::Kind::registered && (is_host == host || allocation.pool);
   };
   const std::optional<memory::Allocation> found = allocations.find_base(base);
   require(found && acceptable(*found), CUDA_ERROR_INVALID_VALUE, "the pointer is not the start of an allocation");
@@ -78,6 +80,8 @@ void release(MemoryServices& services, const memory::Allocation& allocation) {
     allocation.pool->free_now(allocation.base);
   else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
     services.space.unclaim(allocation.base, allocation.size);
+  else if (allocation.freed_by == memory::FreedBy::freeing_external)
+    unmap_external(services.space, allocation);
   else
     heap_of(services, allocation.kind, allocation.device).release(allocation.base, allocation.size);
 }

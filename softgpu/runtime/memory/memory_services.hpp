@@ -18,6 +18,7 @@
 namespace softgpu::runtime {
 
 class Array;
+class ExternalMemory;
 class MemoryPool;
 class MipmappedArray;
 class PhysicalMemory;
@@ -40,6 +41,7 @@ struct MemoryServices {
   ManagedPages managed_pages;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   HandleTable<PhysicalHandle, PhysicalMemory> physical_memory;
+  HandleTable<CUexternalMemory, ExternalMemory> external_memory;
   HandleTable<CUarray, Array> arrays;
   HandleTable<CUmipmappedArray, MipmappedArray> mipmapped_arrays;
   // What a device may do with memory that is mapped by cuMemMap. Set up at the start.

@@ -18,6 +18,7 @@ namespace softgpu::runtime {
 
 class Context;
 class Event;
+class ExternalSemaphore;
 class Stream;
 
 // Thread-safe, but for what is to be set up before there is a context.
@@ -36,6 +37,7 @@ struct WorkServices {
   ResourceBook resources;
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;
+  HandleTable<CUexternalSemaphore, ExternalSemaphore> external_semaphores;
   // How others give up what they hold of a context that ends and has no work left, in this order. Set up at the start.
   std::vector<std::function<void(Context&)>> at_context_end;
 };

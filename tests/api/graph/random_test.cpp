@@ -113,7 +113,8 @@ class OneByOne {
         break;
       case Kind::empty:
       case Kind::record:
-      case Kind::wait: break;
+      case Kind::wait:
+      case Kind::handover: break;  // there is none without semaphores
     }
   }
 
@@ -176,7 +177,8 @@ class Definer {
       }
       case Kind::loop: return add_loop(graph, place, op);
       case Kind::if_else:
-      case Kind::switch_on: break;
+      case Kind::switch_on:
+      case Kind::handover: break;
     }
     return add_choice(graph, place, op);
   }
@@ -273,7 +275,8 @@ class Capturer {
       case Kind::switch_on: put_choice(part, op); break;
       case Kind::empty:
       case Kind::record:  // orders inside of a capture, and no nodes
-      case Kind::wait: break;
+      case Kind::wait:
+      case Kind::handover: break;
     }
   }
 
