@@ -29,7 +29,7 @@ NodeParams as_node_params(const typename Nodes::Params* params) {
 
 // The lists are the node's, until it gets other ones.
 template <typename Nodes>
-void give(CUgraphNode handle, typename Nodes::Params* params) {
+void give_semaphores(CUgraphNode handle, typename Nodes::Params* params) {
   require_pointer(params);
   const auto node = find_node(handle);
   const auto& work = work_as<typename Nodes::Work>(*node);
@@ -57,11 +57,11 @@ CUresult cuGraphAddExternalSemaphoresWaitNode(CUgraphNode* node, CUgraph graph, 
 }
 
 CUresult cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode node, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* params) {
-  return call(__func__, [&] { give<SignalNodes>(node, params); });
+  return call(__func__, [&] { give_semaphores<SignalNodes>(node, params); });
 }
 
 CUresult cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode node, CUDA_EXT_SEM_WAIT_NODE_PARAMS* params) {
-  return call(__func__, [&] { give<WaitNodes>(node, params); });
+  return call(__func__, [&] { give_semaphores<WaitNodes>(node, params); });
 }
 
 CUresult cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode node, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS* params) {

@@ -6,7 +6,7 @@
 namespace softgpu::api {
 namespace {
 
-constexpr unsigned kKnownFlags = CUDA_EXTERNAL_MEMORY_DEDICATED;
+constexpr unsigned kKnownMemoryFlags = CUDA_EXTERNAL_MEMORY_DEDICATED;
 
 }  // namespace
 }  // namespace softgpu::api
@@ -22,7 +22,7 @@ CUresult cuImportExternalMemory(CUexternalMemory* memory, const CUDA_EXTERNAL_ME
     require(request->type >= CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD &&
                 request->type <= CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD,
             CUDA_ERROR_INVALID_VALUE, "no such type of handle");
-    require((request->flags & ~kKnownFlags) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+    require((request->flags & ~kKnownMemoryFlags) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
     require_zero(request->reserved);
     *memory = Driver::get().memory().external_memory.add(
         runtime::ExternalMemory::import(context.shared_from_this(), request->type, request->handle.fd, request->size));
