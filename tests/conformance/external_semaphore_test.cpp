@@ -533,10 +533,13 @@ TEST_F(ExternalSemaphores, AreNotWaitedForInAContextThatIsReset) {
 TEST_F(FailingSemaphores, DISABLED_ProcessThatEndsWhileItWaits) {
   const Eventfd own;
   const Timeline timeline;
-  const auto* a = new TestSemaphore(kEventfdType, own.duplicate());
-  const auto* b = new TestSemaphore(kTimelineType, timeline.duplicate());
-  a->wait((new TestStream(CU_STREAM_NON_BLOCKING))->get());
-  b->wait((new TestStream(CU_STREAM_NON_BLOCKING))->get(), 1);
+  // Never destroyed, and still there for those who look for leaks.
+  static const auto& a = *new TestSemaphore(kEventfdType, own.duplicate());
+  static const auto& b = *new TestSemaphore(kTimelineType, timeline.duplicate());
+  static const auto& one = *new TestStream(CU_STREAM_NON_BLOCKING);
+  static const auto& other = *new TestStream(CU_STREAM_NON_BLOCKING);
+  a.wait(one.get());
+  b.wait(other.get(), 1);
 }
 TEST_F(ExternalSemaphores, DontKeepAProcessFromEnding) {
   EXPECT_EQ(run_in_child("FailingSemaphores.DISABLED_ProcessThatEndsWhileItWaits"), 0);
