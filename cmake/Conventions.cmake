@@ -34,7 +34,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND _cuprum_compile_options -Wno-restrict)  # g++ 12 sees overlaps in std::string's operator+ that are none
   if(CUPRUM_SANITIZE)
     list(APPEND _cuprum_compile_options -Wno-maybe-uninitialized)  # what sanitizers add hides from it what is set
+  endif()
+  if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     list(APPEND _cuprum_compile_options -Wno-subobject-linkage)    # several files in one: a type of one is used there only
+    list(APPEND _cuprum_compile_options -Wno-stringop-overflow)    # and g++ 12 sees strings that are too long, where none are
   endif()
 endif()
 set(_cuprum_link_options)
@@ -48,9 +51,9 @@ elseif(NOT CUPRUM_SANITIZE STREQUAL "")
   message(FATAL_ERROR "CUPRUM_SANITIZE is '${CUPRUM_SANITIZE}'; it can be address, thread or empty")
 endif()
 
-# The plain build shows that every file of the libraries includes what it uses; the tests and the sanitizers' builds save time:
-# those compile several files as one. So a library has no two helpers of the same name.
-if(NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS AND NOT CUPRUM_SANITIZE)
+# The plain build shows that every file of the libraries includes what it uses, as tools/tidy.sh does; the tests, the sanitizers'
+# builds and those from scratch save time: they compile several files as one. So a library has no two helpers of the same name.
+if(NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS AND NOT CUPRUM_SANITIZE AND NOT CUPRUM_FROM_SCRATCH)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
@@ -61,7 +64,7 @@ function(cuprum_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
-  if(CUPRUM_SANITIZE)
+  if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   cuprum_conventions(${name})
