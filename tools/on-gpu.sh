@@ -8,9 +8,9 @@ usage: tools/on-gpu.sh [BUILD]
        tools/on-gpu.sh --pack FOLDER [BUILD]
 
 Runs, on a machine with an NVIDIA GPU, what was built in BUILD (build/release unless given): the tests of the public API, of
-the driver's C interface, of PTX and of whole kernels, then the benchmarks, and ends with a line: N passed, N failed. If
-nothing was built there, builds it first, as ./tour does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA toolkit (CUDA_HOME, else
-/usr/local/cuda).
+the driver's C interface, of PTX, of whole kernels and of system information, random PTX programs, the Python tests where BUILD has the package
+for this machine's python3, then the benchmarks, and ends with a line: N passed, N failed. If nothing was built there, builds it first, as ./tour
+does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA toolkit (CUDA_HOME, else /usr/local/cuda).
 
   --pack FOLDER   copy what such a run needs from BUILD into FOLDER, to be taken to a machine with a GPU and run there
                   with tools/on-gpu.sh FOLDER
@@ -20,8 +20,8 @@ TEXT
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The programs that speak to whichever driver CUPRUM_DRIVER names.
-test_programs() { programs "$1" api_test conformance ptx_test kernels_test; }
-bench_programs() { programs "$1" bench_api bench_first_launch; }
+test_programs() { programs "$1" api_test conformance ptx_test kernels_test system_test; }
+bench_programs() { programs "$1" bench_api bench_first_launch bench_graph bench_green_contexts; }
 programs() {
   local name
   for name in "${@:2}"; do
@@ -35,9 +35,14 @@ pack() {
   [[ -n $(test_programs "$build") ]] || { echo "$build has no tests to take along: build it first" >&2; exit 1; }
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib"
-  { test_programs "$build"; bench_programs "$build"; } | xargs cp -t "$folder/bin"
+  { test_programs "$build"; bench_programs "$build"; programs "$build" ptx_fuzz bench_bare_calls; } | xargs cp -t "$folder/bin"
   cp -a "$build"/lib/libcuprum.so* "$folder/lib"
   strip "$folder"/bin/* "$folder"/lib/libcuprum.so.*.*.*
+  if [[ -d $build/python/cuprum ]]; then
+    mkdir "$folder/python"
+    cp -rL "$build/python/cuprum" "$folder/python"
+    strip --strip-unneeded "$folder"/python/cuprum/_core*.so
+  fi
   du -sh "$folder"
 }
 
@@ -68,7 +73,7 @@ run_shares() {
   local program=$1 share
   for ((share = 0; share < shares; ++share)); do
     GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share \
-      "$program" --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
+      timeout 300 "$program" --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
   done
   wait
   for ((share = 0; share < shares; ++share)); do
@@ -77,6 +82,17 @@ run_shares() {
     count "$reports/$share.xml"
   done
   rm -f "$reports"/*
+}
+
+# run_other NAME COMMAND...: counts as one test, whatever is in it.
+run_other() {
+  echo "==> $1"
+  if "${@:2}"; then
+    passed=$((passed + 1))
+  else
+    echo "$1 failed"
+    failed=$((failed + 1))
+  fi
 }
 
 run() {
@@ -90,9 +106,15 @@ run() {
     echo "==> $(basename "$program"), in $shares shares"
     run_shares "$program"
   done
+  if [[ -x $build/bin/ptx_fuzz ]]; then
+    run_other "ptx_fuzz, 5,000 programs" "$build/bin/ptx_fuzz" --seeds 0:5000 --jobs "$shares"
+  fi
+  if PYTHONPATH=$build/python python3 -c 'import cuprum, pytest' 2>/dev/null; then
+    PYTHONPATH=$build/python run_other "python/tests" python3 -m pytest -q -p no:cacheprovider "$root/python/tests"
+    PYTHONPATH=$build/python run_other "bench_python" python3 "$root/bench/bench_python.py" --bare "$build/bin/bench_bare_calls"
+  fi
   for program in $(bench_programs "$build"); do
-    echo "==> $(basename "$program")"
-    "$program" || { echo "$(basename "$program") failed"; failed=$((failed + 1)); }
+    run_other "$(basename "$program")" "$program"
   done
   echo "$passed passed, $failed failed$([[ $skipped -eq 0 ]] || echo ", $skipped skipped")"
   [[ $failed -eq 0 ]]
