@@ -20,6 +20,7 @@ struct KernelCode {
   abi::StartGang start_gang = nullptr;
   unsigned width = 1;                // lanes of a gang
   const CodeLines* lines = nullptr;  // null: not known
+  bool finds_addresses = false;      // in memory, and uses them: see GridLaunch::access
   std::uint64_t stack_bytes = 0;     // more than a caller's thread is sure to have: run on a worker only
 };
 

@@ -4,9 +4,11 @@
 
 #include <csetjmp>
 #include <cstdint>
+#include <optional>
 
 #include "softgpu/abi/kernel.hpp"
 #include "softgpu/exec/grid.hpp"
+#include "softgpu/exec/memory_access.hpp"
 
 namespace softgpu::exec {
 
@@ -23,11 +25,12 @@ struct FaultSite {
 struct Running {
   const GridLaunch* launch = nullptr;
   const abi::Block* block = nullptr;
-  BlockRun* block_run = nullptr;  // kernels with suspend points: frames and barriers are here
-  LocalMemory* local = nullptr;   // of the calls that are under way on this thread
-  FaultSite fault;                // set by the signal handler
-  char problem[512] = "";         // why the code has ended the kernel: see end_kernel()
-  sigjmp_buf leave;               // set by run_guarded
+  BlockRun* block_run = nullptr;             // kernels with suspend points: frames and barriers are here
+  LocalMemory* local = nullptr;              // of the calls that are under way on this thread
+  FaultSite fault;                           // set by the signal handler
+  std::optional<PermittedMemory> permitted;  // by `launch->access`; none before the first question
+  char problem[512] = "";                    // why the code has ended the kernel: see end_kernel()
+  sigjmp_buf leave;                          // set by run_guarded
 };
 
 // Null outside generated code.

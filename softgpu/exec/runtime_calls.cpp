@@ -17,7 +17,6 @@
 #include "softgpu/exec/device_heap.hpp"
 #include "softgpu/exec/device_printf.hpp"
 #include "softgpu/exec/fault.hpp"
-#include "softgpu/exec/memory_access.hpp"
 #include "softgpu/exec/texture_calls.hpp"
 #include "softgpu/exec/updatable_nodes.hpp"
 
@@ -134,8 +133,10 @@ void softgpu_rt_misaligned_access(std::uint32_t line) {
 }
 
 void softgpu_rt_check_access(void* address, std::uint32_t line) {
-  const MemoryAccess* const access = running()->launch->access.get();
-  const int owner = access ? access->owner_if_denied(address) : -1;
+  Running& run = *running();
+  if (!run.launch->access) return;
+  if (!run.permitted) run.permitted.emplace();
+  const int owner = run.launch->access->owner_if_denied(address, *run.permitted);
   if (owner < 0) return;
   char where[32] = "";
   if (line != 0) std::snprintf(where, sizeof where, ", in line %u of the PTX", line);

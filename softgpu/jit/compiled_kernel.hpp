@@ -12,6 +12,7 @@ namespace softgpu::jit {
 struct CompiledKernel {
   std::uint32_t width = 0;
   bool suspends = false;
+  bool finds_addresses = false;  // in memory, and uses them
   std::uint64_t stack_bytes = 0;
   std::string object;  // relocatable ELF; its one export is kEntryName
 };

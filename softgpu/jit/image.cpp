@@ -74,6 +74,7 @@ Image::Impl::Linked Image::Impl::link(const std::shared_ptr<const CompiledKernel
     linked.code.run_block = reinterpret_cast<abi::RunBlock>(entry);
   linked.code.width = compiled.width;
   linked.code.stack_bytes = compiled.stack_bytes;
+  linked.code.finds_addresses = compiled.finds_addresses;
   linked.lines = std::make_unique<Lines>(code, entry);
   linked.code.lines = linked.lines.get();
   return linked;

@@ -67,7 +67,8 @@ CompiledKernel KernelCompiler::compile(const CodeVersion& version) {
   compilation.shape = version.shape;
   compilation.checks_access = version.checks_access;
   impl_->run(gang_passes());
-  return {compilation.width, compilation.suspends, compilation.stack_bytes, std::move(compilation.object)};
+  return {compilation.width, compilation.suspends, compilation.finds_addresses, compilation.stack_bytes,
+          std::move(compilation.object)};
 }
 
 }  // namespace softgpu::jit

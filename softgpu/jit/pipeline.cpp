@@ -22,6 +22,7 @@
 #include "softgpu/simt/analysis_text.hpp"
 #include "softgpu/simt/check_access.hpp"
 #include "softgpu/simt/check_addresses.hpp"
+#include "softgpu/simt/found_addresses.hpp"
 #include "softgpu/simt/gang_code.hpp"
 #include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/note_addresses.hpp"
@@ -104,6 +105,12 @@ constexpr std::array kGangPasses = {
     Pass{"simplify-control-flow", "branches only, one return; values are scalars",
          [](Compilation& c) { simt::simplify_control_flow(*c.thread, *c.target); }},
     Pass{"close-loops", "loops simplified and closed", [](Compilation& c) { simt::close_loops(*c.thread, *c.target); }},
+    Pass{"find-addresses", "it is known whether the kernel uses addresses that it finds in memory",
+         [](Compilation& c) {
+           c.finds_addresses = false;
+           for (llvm::Function& function : *c.code)
+             if (!function.isDeclaration()) c.finds_addresses |= simt::finds_addresses(function, &function == c.thread);
+         }},
     Pass{"check-access", "a kernel that may meet memory which its device may not use asks before every access",
          [](Compilation& c) {
            if (!c.checks_access) return;

@@ -37,7 +37,8 @@ struct Compilation {
   unsigned width = 0;                // lanes of a gang
 
   abi::BlockShape shape = abi::BlockShape::general;  // of the blocks that the code is for: given before the second half
-  bool checks_access = false;                        // given as well: for launches with memory of another device
+  bool checks_access = false;    // given as well: for launches that may meet memory of another device
+  bool finds_addresses = false;  // in memory
   std::unique_ptr<simt::Divergence> divergence;
   std::unique_ptr<simt::Layout> layout;
   bool suspends = false;  // the entry point is an abi::StartGang, else an abi::RunBlock

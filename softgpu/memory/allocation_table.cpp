@@ -16,6 +16,31 @@ bool continues(const Allocation& first, const Allocation& next) {
 
 }  // namespace
 
+Owner owner_of(const Allocation& allocation) {
+  if (allocation.pool != nullptr) return {.device = allocation.device, .pool = allocation.pool};
+  if (allocation.freed_by == FreedBy::unmapping) return {.device = allocation.device, .mapping = allocation.base};
+  return {.device = allocation.device, .context = allocation.context};
+}
+
+void AllocationTable::note_owner(const Allocation& allocation) {
+  if (allocation.kind == Kind::device && ++owners_[owner_of(allocation)] == 1) note_change_of_access();
+}
+
+void AllocationTable::forget_owner(const Allocation& allocation) {
+  if (allocation.kind != Kind::device) return;
+  const auto it = owners_.find(owner_of(allocation));
+  if (--it->second == 0) owners_.erase(it);
+  note_change_of_access();
+}
+
+std::vector<Owner> AllocationTable::owners() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Owner> owners;
+  owners.reserve(owners_.size());
+  for (const auto& [owner, count] : owners_) owners.push_back(owner);
+  return owners;
+}
+
 AllocationTable::Map::const_iterator AllocationTable::locate(const void* pointer) const {
   const auto it = allocations_.lower_bound(address(pointer));
   return it != allocations_.end() && it->second.contains(pointer) ? it : allocations_.end();
@@ -27,6 +52,7 @@ bool AllocationTable::insert(Allocation allocation) {
   const auto next = allocations_.lower_bound(address(allocation.base));
   if (next != allocations_.end() && address(next->second.base) <= last) return false;
   allocation.id = next_id_++;
+  note_owner(allocation);
   allocations_.emplace(last, std::move(allocation));
   return true;
 }
@@ -65,6 +91,7 @@ std::optional<Allocation> AllocationTable::erase(const void* base) {
   const std::unique_lock lock(mutex_);
   const auto it = locate(base);
   if (it == allocations_.end() || it->second.base != base) return std::nullopt;
+  forget_owner(it->second);
   return std::move(allocations_.extract(it).mapped());
 }
 

@@ -1,6 +1,8 @@
 // Which allocation an address belongs to.
 #pragma once
 
+#include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -8,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 #include "softgpu/memory/backing.hpp"
 
@@ -53,6 +56,16 @@ struct Allocation {
     return byte >= base && byte < base + size;
   }
 };
+
+// Who decides on the access to memory of a device: all allocations of one owner may be used by the same contexts.
+struct Owner {
+  int device = 0;
+  std::uint64_t context = 0;           // who has peer access to it
+  std::shared_ptr<OrderedPool> pool;   // or, if there is one, to the pool
+  const std::byte* mapping = nullptr;  // or, if there is one, to this mapping
+  auto operator<=>(const Owner&) const = default;
+};
+Owner owner_of(const Allocation& allocation);
 
 // Thread-safe. Gives out copies: an allocation may be freed by another thread at any time.
 class AllocationTable {
@@ -103,17 +116,29 @@ class AllocationTable {
         continue;
       }
       receiver(it->second);
+      forget_owner(it->second);
       it = allocations_.erase(it);
     }
   }
+
+  // Of all memory of devices.
+  std::vector<Owner> owners() const;
+  // How often anything was freed, an owner came, or access to something was given or taken. What was found out about
+  // access holds while this stays the same.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+  void note_change_of_access() { changes_.fetch_add(1, std::memory_order_release); }
 
  private:
   using Map =
       std::map<std::uintptr_t, Allocation>;  // by address of the last byte, so that lower_bound finds the candidate
   Map::const_iterator locate(const void* pointer) const;
+  void note_owner(const Allocation& allocation);
+  void forget_owner(const Allocation& allocation);
 
   mutable std::shared_mutex mutex_;
   Map allocations_;
+  std::map<Owner, std::size_t> owners_;  // and the number of allocations
+  std::atomic<std::uint64_t> changes_{0};
   std::uint64_t next_id_ = 1;
 };
 

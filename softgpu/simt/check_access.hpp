@@ -1,4 +1,4 @@
-// Kernels that were given memory which their device may not use: see docs/design/runtime.md.
+// Kernels that may meet memory which their device may not use: see docs/design/runtime.md.
 #pragma once
 
 #include "llvm/IR/Function.h"

@@ -1,5 +1,7 @@
 // Several devices: copies between them, access to each other's memory, memory of their own. softgpu runs these tests a
 // second time with three devices.
+#include "conformance/peer.hpp"
+
 #include <memory>
 #include <vector>
 
@@ -8,69 +10,6 @@
 
 namespace conformance {
 namespace {
-
-CUmemLocation on(CUdevice device) {
-  CUmemLocation result{};
-  result.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  result.id = device;
-  return result;
-}
-
-// Two devices that can use each other's memory, with their primary contexts.
-class Peer : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_SUCCESS(CU(cuInit)(0));
-    int count = 0, can = 0;
-    ASSERT_SUCCESS(CU(cuDeviceGetCount)(&count));
-    if (count < 2) GTEST_SKIP() << "needs two devices";
-    ASSERT_SUCCESS(CU(cuDeviceCanAccessPeer)(&can, 0, 1));
-    if (can == 0) GTEST_SKIP() << "the devices can't use each other's memory";
-    for (int i = 0; i < 2; ++i) ASSERT_SUCCESS(CU(cuDevicePrimaryCtxRetain)(&contexts_[i], i));
-    use(0);
-  }
-  void TearDown() override {
-    if (contexts_[0] == nullptr) return;
-    for (int i = 0; i < 2; ++i) {
-      use(i);
-      EXPECT_SUCCESS(CU(cuCtxSynchronize)());
-      EXPECT_SUCCESS(CU(cuDevicePrimaryCtxRelease)(i));
-    }
-    EXPECT_SUCCESS(CU(cuCtxSetCurrent)(nullptr));
-  }
-
-  void use(int device) { ASSERT_SUCCESS(CU(cuCtxSetCurrent)(contexts_[device])); }
-  CUdeviceptr allocate(int device, unsigned fill) {
-    use(device);
-    CUdeviceptr pointer = 0;
-    EXPECT_SUCCESS(CU(cuMemAlloc)(&pointer, kBytes));
-    EXPECT_SUCCESS(CU(cuMemsetD32)(pointer, fill, kBytes / 4));
-    EXPECT_SUCCESS(CU(cuCtxSynchronize)());
-    return pointer;
-  }
-  int first_of(CUdeviceptr pointer) {
-    int value = 0;
-    EXPECT_SUCCESS(CU(cuMemcpyDtoH)(&value, pointer, 4));
-    return value;
-  }
-  CUmemoryPool make_pool(int device) {
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = on(device);
-    CUmemoryPool pool = nullptr;
-    EXPECT_SUCCESS(CU(cuMemPoolCreate)(&pool, &properties));
-    return pool;
-  }
-  static CUresult give_access(CUmemoryPool pool, int device, CUmemAccess_flags flags) {
-    CUmemAccessDesc access{};
-    access.location = on(device);
-    access.flags = flags;
-    return CU(cuMemPoolSetAccess)(pool, &access, 1);
-  }
-
-  static constexpr std::size_t kBytes = 4096;
-  CUcontext contexts_[2] = {};
-};
 
 TEST_F(Peer, CopiesBetweenDevicesNeedNoAccess) {
   const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
@@ -388,25 +327,10 @@ TEST_F(Peer, KernelsCanPassOnAddressesThatTheyMayNotUse) {
   EXPECT_SUCCESS(CU(cuMemFree)(b));
 }
 
-// In a process of its own each: the context of device 0 is of no more use afterwards.
-class PeerFault : public Peer {
- protected:
-  void TearDown() override {}
-  template <typename... Arguments>
-  static CUresult run(const char* kernel, Arguments... arguments) {
-    const TestModule module(kUsers);
-    EXPECT_SUCCESS(launch(module.function(kernel), 2, 64, nullptr, arguments...));
-    return CU(cuCtxSynchronize)();
-  }
-};
-#define PEER_FAULT_TEST(name)                                                     \
-  TEST_F(Peer, name) { EXPECT_EQ(run_in_child("PeerFault.DISABLED_" #name), 0); } \
-  TEST_F(PeerFault, DISABLED_##name)
-
 PEER_FAULT_TEST(WithoutAccessReadingFaults) {
   const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
   use(0);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(TestModule(kUsers), "read", a, b));
   EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuMemcpy)(a, b, 4));
   use(1);
   EXPECT_EQ(first_of(b), 2) << "the other device is none the worse for it";
@@ -414,21 +338,21 @@ PEER_FAULT_TEST(WithoutAccessReadingFaults) {
 PEER_FAULT_TEST(WithoutAccessReadingInOneThreadFaults) {
   const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
   use(0);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read_if", a, b, 37));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(TestModule(kUsers), "read_if", a, b, 37));
 }
 PEER_FAULT_TEST(WithoutAccessWritingThroughAMemberFaults) {
   const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
   use(0);
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("write", Pair{a, b}));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(TestModule(kUsers), "write", Pair{a, b}));
 }
 PEER_FAULT_TEST(AccessThatWasTakenBackIsNone) {
   const CUdeviceptr a = allocate(0, 1), b = allocate(1, 2);
   use(0);
   ASSERT_SUCCESS(CU(cuCtxEnablePeerAccess)(contexts_[1], 0));
-  EXPECT_SUCCESS(run("read", a, b));
+  EXPECT_SUCCESS(run(TestModule(kUsers), "read", a, b));
   EXPECT_EQ(first_of(a), 2);
   ASSERT_SUCCESS(CU(cuCtxDisablePeerAccess)(contexts_[1]));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(TestModule(kUsers), "read", a, b));
 }
 PEER_FAULT_TEST(WithoutAccessToAPoolReadingFaults) {
   const CUmemoryPool pool = make_pool(1);
@@ -441,10 +365,10 @@ PEER_FAULT_TEST(WithoutAccessToAPoolReadingFaults) {
   ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
   ASSERT_SUCCESS(give_access(pool, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
   use(0);
-  EXPECT_SUCCESS(run("read", a, b));
+  EXPECT_SUCCESS(run(TestModule(kUsers), "read", a, b));
   EXPECT_EQ(first_of(a), 7);
   ASSERT_SUCCESS(give_access(pool, 0, CU_MEM_ACCESS_FLAGS_PROT_NONE));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run("read", a, b));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(TestModule(kUsers), "read", a, b));
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* accesses, 
     const auto found = find_pool(pool);
     require(count == 0 || accesses != nullptr, CUDA_ERROR_INVALID_VALUE, "no access descriptions");
     found->set_access({accesses, count});
+    Driver::get().memory().allocations.note_change_of_access();
   });
 }
 

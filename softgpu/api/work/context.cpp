@@ -308,13 +308,13 @@ CUresult cuCtxResetPersistingL2Cache() {
   return call_in_context(__func__, [](const Context&) {});
 }
 
-// Kernels have access all the time; enabling it twice is an error all the same.
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   return call_in_context(__func__, [&](Context& context) {
     require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
     const auto other = find_context(peer);
     require(&other->device() != &context.device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "a device is not its own peer");
     require(context.enable_peer(other->id()), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "access is enabled already");
+    Driver::get().memory().allocations.note_change_of_access();
   });
 }
 
@@ -322,6 +322,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   return call_in_context(__func__, [&](Context& context) {
     require(context.disable_peer(find_context(peer)->id()), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
             "access is not enabled");
+    Driver::get().memory().allocations.note_change_of_access();
   });
 }
 

@@ -182,9 +182,11 @@ CheckedLaunch check(const Function& function, const LaunchRequest& request, cons
 
 exec::GridLaunch make_grid(Function& function, Module& module, const LaunchRequest& request, const Blocks& blocks,
                            std::vector<std::byte> arguments, const void* queue) {
-  auto access = access_to_check(module.services().memory, module.context().shared_from_this(), arguments);
-  return exec::GridLaunch{.code = access != nullptr ? function.checking_code(module.image(), request.block)
-                                                    : function.code(module.image(), request.block),
+  exec::KernelCode code = function.code(module.image(), request.block);
+  auto access =
+      access_to_check(module.services().memory, module.context().shared_from_this(), arguments, code.finds_addresses);
+  if (access != nullptr) code = function.checking_code(module.image(), request.block);
+  return exec::GridLaunch{.code = code,
                           .grid = blocks.grid,
                           .block = request.block,
                           .cluster = blocks.cluster.size,

@@ -203,6 +203,7 @@ void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<con
             "the process has too many mappings");
     for (const auto& [who, flags] : added) mapping_of(mapping).rights()[who] = flags;
     allocations_.modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
+    allocations_.note_change_of_access();
   }
 }
 

@@ -79,6 +79,8 @@ class Context : public std::enable_shared_from_this<Context> {
   bool enable_peer(std::uint64_t context_id);
   bool disable_peer(std::uint64_t context_id);
   bool has_peer(std::uint64_t context_id) const;
+  // Of peer_access.cpp, which keeps here what it has found out.
+  std::atomic<std::uint64_t>& note_of_denied_memory() const { return denied_memory_; }
   // What others see of this process's use of the device.
   usage::DeviceCounters& counters() const;
   CUfunc_cache cache_config() const { return cache_config_; }
@@ -111,6 +113,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
   mutable std::mutex mutex_;  // peers_, error_reason_, kernel_heap_
   std::set<std::uint64_t> peers_;
+  mutable std::atomic<std::uint64_t> denied_memory_{0};
   std::string error_reason_;
   std::unique_ptr<KernelHeap> kernel_heap_;
   StreamSet streams_;
