@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 namespace softgpu::exec {
 namespace {
@@ -32,12 +34,14 @@ class Arguments {
   int used_ = 0;
 };
 
-// %[flags][width][.precision][size]type. The type is 0 where the format ends inside the conversion.
+// %[flags][width][.precision][size]type. The type is 0 where the format ends inside the conversion, or where it is none
+// that CUDA knows: neither sizes other than these, nor a precision that is an argument.
+enum class Size : std::uint8_t { plain, h, hh, l };
 struct Conversion {
   std::array<char, 8> flags{};
   std::int32_t width = 0;       // negative: to the left
   std::int32_t precision = -1;  // none
-  bool is_long = false;
+  Size size = Size::plain;
   char type = 0;
 };
 
@@ -62,12 +66,35 @@ const char* read_number(const char* at, Arguments& arguments, std::int32_t& numb
   return at;
 }
 
+// False if there is no such size.
+bool read_size(const char*& at, Size& size) {
+  struct Row {
+    std::string_view text;
+    Size size;
+  };
+  constexpr Row kSizes[] = {{"", Size::plain}, {"h", Size::h}, {"hh", Size::hh}, {"l", Size::l}, {"ll", Size::l}};
+  const char* const begin = at;
+  while (is_one_of(*at, "hljztL")) ++at;
+  const std::string_view text(begin, static_cast<std::size_t>(at - begin));
+  const auto* const found =
+      std::find_if(std::begin(kSizes), std::end(kSizes), [&](const Row& row) { return row.text == text; });
+  if (found == std::end(kSizes)) return false;
+  size = found->size;
+  return true;
+}
+
 const char* read_conversion(const char* at, Arguments& arguments, Conversion& conversion) {
   at = read_flags(at, conversion);
   at = read_number(at, arguments, conversion.width);
-  if (*at == '.') at = read_number(at + 1, arguments, conversion.precision);
-  for (; is_one_of(*at, "hljztL"); ++at) conversion.is_long |= is_one_of(*at, "ljzt");
-  conversion.type = *at;
+  bool is_known = true;
+  if (at[0] == '.' && at[1] == '*') {
+    is_known = false;
+    at += 2;
+  } else if (*at == '.') {
+    at = read_number(at + 1, arguments, conversion.precision);
+  }
+  is_known &= read_size(at, conversion.size);
+  if (is_known) conversion.type = *at;
   return *at ? at + 1 : at;
 }
 
@@ -87,7 +114,9 @@ void append(PrintedText& text, const Conversion& conversion, const char* size, T
 
 // Not by the host's printf, which a bad pointer would leave in the middle.
 void append_string(PrintedText& text, const Conversion& conversion, const char* string) {
-  if (string == nullptr) string = "(null)";
+  constexpr const char* kNull = "(null)";  // all of it, or nothing
+  if (string == nullptr)
+    string = conversion.precision < 0 || conversion.precision >= static_cast<int>(std::strlen(kNull)) ? kNull : "";
   const std::size_t length =
       conversion.precision < 0 ? std::strlen(string) : strnlen(string, static_cast<std::size_t>(conversion.precision));
   const bool to_the_left = conversion.width < 0 || std::strchr(conversion.flags.data(), '-') != nullptr;
@@ -98,6 +127,8 @@ void append_string(PrintedText& text, const Conversion& conversion, const char* 
   if (to_the_left) text.append(' ', filling);
 }
 
+const char* prefix_of(Size size) { return size == Size::h ? "h" : size == Size::hh ? "hh" : ""; }
+
 void append_conversion(PrintedText& text, const Conversion& conversion, Arguments& arguments) {
   switch (conversion.type) {
     case 'd':
@@ -106,8 +137,8 @@ void append_conversion(PrintedText& text, const Conversion& conversion, Argument
     case 'u':
     case 'x':
     case 'X':
-      if (conversion.is_long) return append(text, conversion, "ll", arguments.next<long long>());
-      return append(text, conversion, "", arguments.next<int>());
+      if (conversion.size == Size::l) return append(text, conversion, "ll", arguments.next<long long>());
+      return append(text, conversion, prefix_of(conversion.size), arguments.next<int>());
     case 'a':
     case 'A':
     case 'e':
@@ -121,7 +152,7 @@ void append_conversion(PrintedText& text, const Conversion& conversion, Argument
   Conversion plain = conversion;
   plain.precision = -1;
   if (conversion.type == 'c') return append(text, plain, "", arguments.next<int>());
-  if (conversion.type == 'p') return append(text, plain, "", arguments.next<void*>());
+  if (conversion.type == 'p') return append(text, conversion, "", arguments.next<void*>());
   if (conversion.type == 's') return append_string(text, conversion, arguments.next<const char*>());
 }
 
@@ -164,13 +195,16 @@ int format_device_printf(PrintedText& text, const char* format, const std::byte*
     }
     text.append(format, static_cast<std::size_t>(percent - format));
     Conversion conversion;
+    const Arguments before = arguments;
     format = read_conversion(percent + 1, arguments, conversion);
-    if (conversion.type == '%')
+    if (percent[1] == '%') {
       text.append('%', 1);
-    else if (is_one_of(conversion.type, "diouxXcaAeEfFgGps"))
+    } else if (is_one_of(conversion.type, "diouxXcaAeEfFgGps")) {
       append_conversion(text, conversion, arguments);
-    else  // not a conversion: as it stands
+    } else {  // not a conversion: as it stands
       text.append(percent, static_cast<std::size_t>(format - percent));
+      arguments = before;
+    }
   }
   return arguments.used();
 }

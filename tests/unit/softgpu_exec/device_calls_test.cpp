@@ -43,15 +43,44 @@ TEST(DevicePrintf, KnowsFlagsWidthPrecisionAndSize) {
             "[   42|42   |00042|+42|ff|0XFF|10]");
   EXPECT_EQ(formatted("%8.3f|%.2e|%g|%a", Packed() << 3.14159 << 12345.678 << 0.5 << 1.0, 4),
             "   3.142|1.23e+04|0.5|0x1p+0");
-  EXPECT_EQ(formatted("%u %lu %llu %zu", Packed() << ~0u << ~0ul << ~0ull << std::size_t{7}, 4),
-            "4294967295 18446744073709551615 18446744073709551615 7");
+  EXPECT_EQ(formatted("%u %lu %llu", Packed() << ~0u << ~0ul << ~0ull, 3),
+            "4294967295 18446744073709551615 18446744073709551615");
   EXPECT_EQ(formatted("%c%c %hhd %*d", Packed() << int{'o'} << int{'k'} << 7 << 4 << 1, 5), "ok 7    1");
-  EXPECT_EQ(formatted("%.3s|%5s|%-5s|%*s|%.*s|%.s|",
-                      Packed() << "abcdef" << "ab" << "cd" << -4 << "e" << 2 << "xyz" << "f", 8),
-            "abc|   ab|cd   |e   |xy||");
+  EXPECT_EQ(formatted("%.3s|%5s|%-5s|%*s|%.s|", Packed() << "abcdef" << "ab" << "cd" << -4 << "e" << "f", 6),
+            "abc|   ab|cd   |e   ||");
   EXPECT_EQ(
       formatted("%.0d|%-08.3d|%p|%5c|%.3d", Packed() << 0 << 7 << reinterpret_cast<void*>(0x12) << int{'x'} << 5, 5),
       "|007     |0x12|    x|005");
+}
+
+// A GPU does the same, but takes no argument for %hh: it prints 44 if an argument of another conversion comes to lie
+// there, and else what happens to be in its buffer.
+TEST(DevicePrintf, CutsNumbersToTheirSize) {
+  const auto with = [](const char* format, int value) { return formatted(format, Packed() << value, 1); };
+  EXPECT_EQ(with("%hu", 70000), "4464");
+  EXPECT_EQ(with("%hd", 70000), "4464");
+  EXPECT_EQ(with("%hd", 40000), "-25536");
+  EXPECT_EQ(with("%hx", -300), "fed4");
+  EXPECT_EQ(with("%ho", -1), "177777");
+  EXPECT_EQ(with("%-5hd|", 70000), "4464 |");
+  EXPECT_EQ(with("%hhu", 300), "44");
+  EXPECT_EQ(with("%hhd", 128), "-128");
+  EXPECT_EQ(with("%08hhx", 0x1fff), "000000ff");
+  EXPECT_EQ(with("%c", 300), ",");
+}
+
+TEST(DevicePrintf, PrintsPointersAndStringsWithAPrecision) {
+  EXPECT_EQ(formatted("%.20p", Packed() << reinterpret_cast<void*>(0x1234abcd), 1), "0x0000000000001234abcd");
+  EXPECT_EQ(
+      formatted("%5.3s|%.3s|%.6s",
+                Packed() << "abcdef" << static_cast<const char*>(nullptr) << static_cast<const char*>(nullptr), 3),
+      "  abc||(null)");
+}
+
+// As an H200 prints them: CUDA knows the sizes h, l and ll, and no precision from an argument.
+TEST(DevicePrintf, LeavesConversionsThatCudaDoesNotKnow) {
+  for (const char* format : {"%zu", "%jd", "%td", "%Lf", "%Ld", "%hld", "%llld", "%.*f", "%*.*d", "%5%", "%l%", "% %"})
+    EXPECT_EQ(formatted(format, Packed() << 7 << 42 << 1.5, 0), format);
 }
 
 TEST(DevicePrintf, LeavesEverythingElseAsItIs) {
