@@ -42,6 +42,20 @@ int when_unknown(CUdevice_attribute which) {
   return 0;
 }
 
+/// What tells a device from others of its kind. A process that was checkpointed may go on with another of them, so this
+/// is asked for each time; all else is the same then.
+constexpr bool is_of_one_device(CUdevice_attribute which) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+    case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
+    case CU_DEVICE_ATTRIBUTE_NUMA_ID:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: return true;
+    default: return false;
+  }
+}
+
 int read(int device, CUdevice_attribute which, const char* name) {
   int value = 0;
   const CUresult result = driver::try_call<&driver::Api::cuDeviceGetAttribute>(&value, which, device);
@@ -54,7 +68,8 @@ int read(int device, CUdevice_attribute which, const char* name) {
 int property(int device, Property index, CUdevice_attribute which, const char* name) {
   std::atomic<std::int64_t>& value = cache_of(device).values[index];
   std::int64_t known = value.load(std::memory_order_relaxed);
-  if (known == unread) value.store(known = read(device, which, name), std::memory_order_relaxed);
+  if (known == unread || is_of_one_device(which))
+    value.store(known = read(device, which, name), std::memory_order_relaxed);
   return static_cast<int>(known);
 }
 

@@ -51,6 +51,10 @@ TEST_F(CheckpointTest, DISABLED_Doubles) {
       channel.send(device.uuid().to_string());
       continue;
     }
+    if (told == "bus") {
+      channel.send(device.pci_bus_id() + " " + std::to_string(device.properties().pci_bus_id()));
+      continue;
+    }
     launch(stream, {.grid = ceil_div(kCount, 256), .block = 256}, scale, data, 2.0f, kCount);
     for (float& number : expected) number *= 2;
     channel.send(download<float>(data, stream) == expected ? "right" : "wrong");
@@ -188,9 +192,14 @@ TEST_F(CheckpointTest, OlderDriversAreToldOf) {
 TEST_F(CheckpointTest, DISABLED_Moves) {
   const Uuid first = Device(0).uuid(), second = Device(1).uuid();
   Doubler doubler;
+  const auto bus_of = [](const Device& one) {
+    return one.pci_bus_id() + " " + std::to_string(one.properties().pci_bus_id());
+  };
   EXPECT_EQ(doubler.ask("uuid"), first.to_string());
+  EXPECT_EQ(doubler.ask("bus"), bus_of(Device(0)));
   cycle(doubler.process(), {{first, second}, {second, first}});
   EXPECT_EQ(doubler.ask("uuid"), second.to_string());
+  EXPECT_EQ(doubler.ask("bus"), bus_of(Device(1)));
   EXPECT_EQ(doubler.ask("double"), "right");
   EXPECT_EQ(memory_of(doubler.process().pid()), 0u);  // on device 0
   cycle(doubler.process(), {{first, second}, {second, first}});

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace softgpu::memory {
 namespace {
@@ -118,6 +121,45 @@ TEST_F(Table, HandsOverWhatAContextLeaves) {
   EXPECT_EQ(bytes, 20u);
   EXPECT_FALSE(table_.find(at(0)));
   EXPECT_TRUE(table_.find(at(10)));
+}
+
+TEST_F(Table, KnowsWhoDecidesOnAccess) {
+  const auto has = [&](std::uint64_t context) {
+    const std::vector<Owner> owners = table_.owners();
+    return std::count(owners.begin(), owners.end(), Owner{.context = context}) == 1;
+  };
+  EXPECT_TRUE(table_.owners().empty());
+  add(0, 10, 1);
+  add(10, 10, 1);
+  add(20, 10, 2);
+  table_.insert({.base = at(30), .size = 10, .kind = Kind::managed, .context = 3});
+  table_.insert({.base = at(40), .size = 10, .freed_by = FreedBy::unmapping});
+  EXPECT_EQ(table_.owners().size(), 3u);
+  EXPECT_TRUE(has(1) && has(2));
+  EXPECT_EQ(table_.owners().back().mapping, at(40));
+  table_.erase(at(0));
+  EXPECT_TRUE(has(1));
+  table_.erase(at(10));
+  EXPECT_FALSE(has(1));
+  table_.erase_context(2, [](const Allocation&) {});
+  table_.erase(at(40));
+  EXPECT_TRUE(table_.owners().empty());
+}
+
+// More memory of an owner changes nothing; what was known of memory that is gone holds no more.
+TEST_F(Table, CountsChangesOfAccess) {
+  std::uint64_t before = table_.changes();
+  const auto changed = [&] { return std::exchange(before, table_.changes()) != table_.changes(); };
+  add(0, 10, 1);
+  EXPECT_TRUE(changed());
+  add(10, 10, 1);
+  EXPECT_FALSE(changed());
+  table_.erase(at(10));
+  EXPECT_TRUE(changed());
+  add(20, 10, 2);
+  EXPECT_TRUE(changed());
+  table_.note_change_of_access();
+  EXPECT_TRUE(changed());
 }
 
 }  // namespace

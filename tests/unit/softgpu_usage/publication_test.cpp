@@ -143,7 +143,12 @@ TEST_F(PublicationTest, FilesThatAreNoPagesAreSkipped) {
 
 TEST_F(PublicationTest, AFolderThatOthersCanReachIsNotUsed) {
   ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  testing::internal::CaptureStderr();
   Publication publication(folder, 1, 1);
+  const Publication again(folder, 1, 1);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said, "softgpu: other processes can't see or control this one through " + folder +
+                      ": others may look into it (chmod go-rwx). SOFTGPU_RUNTIME_DIR names another folder\n");
   EXPECT_FALSE(publication.is_visible());
   publication.page().device[0].memory_bytes = 1;  // counts all the same
   EXPECT_TRUE(running(folder).empty());
