@@ -136,7 +136,7 @@ TEST_F(Table, KnowsWhoDecidesOnAccess) {
   table_.insert({.base = at(40), .size = 10, .freed_by = FreedBy::unmapping});
   EXPECT_EQ(table_.owners().size(), 3u);
   EXPECT_TRUE(has(1) && has(2));
-  EXPECT_EQ(table_.owners().back().mapping, at(40));
+  EXPECT_EQ(table_.owners().front().mapping, at(40));
   table_.erase(at(0));
   EXPECT_TRUE(has(1));
   table_.erase(at(10));
