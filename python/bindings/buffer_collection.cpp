@@ -1,5 +1,6 @@
 #include "bindings/buffer_collection.hpp"
 
+#include <atomic>
 #include <unordered_map>
 
 #include "bindings/memory_resource.hpp"
@@ -15,9 +16,12 @@ struct Held {
 };
 
 /// A collection asks several times what an object holds, and takes for garbage what it is told of at first and not
-/// later. Other threads may keep the memory for a moment meanwhile; so what was found first holds until the end. All of
-/// this is used with the GIL, or while all threads are stopped.
-bool is_under_way = false;
+/// later. Other threads may keep the memory for a moment meanwhile; so what was found first holds until the end.
+///
+/// Where there is no GIL, a collection asks while all other threads are stopped, but before and after that they run,
+/// and buffers of theirs end. None of them is stopped where it has this lock, so the collection never waits for it.
+nb::ft_mutex found_mutex;
+std::atomic<bool> is_under_way{false};
 std::unordered_map<const void*, Held>& found_so_far = *new std::unordered_map<const void*, Held>;
 
 Held find(PyObject* self) {
@@ -35,6 +39,7 @@ Held find(PyObject* self) {
 
 Held held_by(PyObject* self) {
   if (!is_under_way) return find(self);
+  nb::ft_lock_guard lock(found_mutex);
   const void* const buffer = nb::inst_ptr<Buffer>(self);
   const auto known = found_so_far.find(buffer);
   return known != found_so_far.end() ? known->second : found_so_far.emplace(buffer, find(self)).first->second;
@@ -52,6 +57,7 @@ void drop_memory(PyObject* self) {
 
 PyObject* collection_begins_or_ends(PyObject*, PyObject* arguments) noexcept {
   PyObject* const phase = PyTuple_GetItem(arguments, 0);
+  nb::ft_lock_guard lock(found_mutex);
   is_under_way = phase && PyUnicode_CompareWithASCIIString(phase, "start") == 0;
   found_so_far.clear();
   Py_RETURN_NONE;
@@ -84,7 +90,9 @@ void finalize_buffer(PyObject* self) noexcept {
 }
 
 void forget_in_collection(const void* buffer) noexcept {
-  if (is_under_way) found_so_far.erase(buffer);
+  if (!is_under_way) return;
+  nb::ft_lock_guard lock(found_mutex);
+  found_so_far.erase(buffer);
 }
 
 void watch_collections() {

@@ -113,18 +113,39 @@ nb::object reference_for(const void* key, nb::handle object) {
 
 using References = std::unordered_map<const void*, nb::object>;
 
-/// The object that stands for an implementation now; invalid when there is none.
-nb::object registered_object(const void* implementation, References Registry::* table = &Registry::objects) {
-  nb::object reference;
-  {
-    std::lock_guard lock(registry().mutex);
-    const References& references = registry().*table;
-    const auto found = references.find(implementation);
-    if (found == references.end()) return {};
-    reference = found->second;
-  }
+nb::object reference_to(const void* implementation, References Registry::* table) {
+  std::lock_guard lock(registry().mutex);
+  const References& references = registry().*table;
+  const auto found = references.find(implementation);
+  return found == references.end() ? nb::object() : found->second;
+}
+
+/// What a weak reference refers to; invalid when that is gone.
+nb::object referred_to(const nb::object& reference) {
+  if (!reference.is_valid()) return {};
   nb::object object = reference();
   return object.is_none() ? nb::object() : object;
+}
+
+/// The object that stands for an implementation now; invalid when there is none.
+nb::object registered_object(const void* implementation, References Registry::* table = &Registry::objects) {
+  return referred_to(reference_to(implementation, table));
+}
+
+/// Has `object` stand for an implementation, unless another thread was faster. Returns the one that does. Python is not
+/// asked with the lock in hand: it may want to stop this thread, for a collection that needs the lock.
+template <References Registry::* table>
+nb::object register_once(const void* implementation, nb::object object) {
+  nb::object reference = reference_for<table>(implementation, object);
+  for (;;) {
+    const nb::object seen = reference_to(implementation, table);
+    if (nb::object there = referred_to(seen); there.is_valid()) return there;
+    std::lock_guard lock(registry().mutex);
+    nb::object& place = (registry().*table)[implementation];
+    if (!place.is(seen)) continue;
+    std::swap(place, reference);
+    return object;
+  }
 }
 
 nb::object new_object(const MemoryResource& resource) {
@@ -193,9 +214,9 @@ bool is_written_in_python(nb::handle object) {
   return std::find(classes.begin(), classes.end(), reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))) == classes.end();
 }
 
-MemoryResource memory_resource_from(nb::handle object) {
+MemoryResource memory_resource_from(nb::handle object, const char* what) {
   if (!nb::isinstance<MemoryResource>(object)) {
-    throw nb::type_error(("a MemoryResource is expected, not " + type_of(object)).c_str());
+    throw nb::type_error((std::string(what) + " must be a MemoryResource, not " + type_of(object)).c_str());
   }
   if (!is_written_in_python(object) && native(object).implementation()) {
     register_resource(object);
@@ -237,26 +258,20 @@ nb::object memory_resource_object(const MemoryResource& resource) {
   if (nb::object object = python_resource(resource); object.is_valid()) return object;
   if (nb::object object = registered_object(resource.implementation().get()); object.is_valid()) return object;
   nb::object object = new_object(resource);
-  register_resource(object);
-  return object;
+  if (!native(object).implementation()) return object;
+  return register_once<&Registry::objects>(native(object).implementation().get(), object);
 }
 
 void register_resource(nb::handle object) {
   const void* const implementation = native(object).implementation().get();
   if (!implementation || registered_object(implementation).is_valid()) return;
-  nb::object reference = reference_for<&Registry::objects>(implementation, object);
-  std::lock_guard lock(registry().mutex);
-  std::swap(registry().objects[implementation], reference);
+  register_once<&Registry::objects>(implementation, nb::borrow(object));
 }
 
 nb::object object_beside_resource(const MemoryResource& resource, nb::object (*make)(const MemoryResource&)) {
   const void* const key = resource.implementation().get();
   if (nb::object there = registered_object(key, &Registry::objects_beside); there.is_valid()) return there;
-  nb::object made = make(resource);
-  nb::object reference = reference_for<&Registry::objects_beside>(key, made);
-  std::lock_guard lock(registry().mutex);
-  std::swap(registry().objects_beside[key], reference);
-  return made;
+  return register_once<&Registry::objects_beside>(key, make(resource));
 }
 
 void add_native_class(nb::handle type) { registry().native_classes.push_back(type.ptr()); }
