@@ -124,6 +124,9 @@ T value_from(nb::handle object, const char* what) {
   return value;
 }
 
+/// The items of what a caller gave as `what`. Throws TypeError for what has none; `expected` says what it should be.
+nb::iterator items_of(nb::handle object, const char* what, const char* expected);
+
 /// `value` as "0x7f…".
 std::string hexadecimal(std::uint64_t value);
 
@@ -141,8 +144,8 @@ std::uint64_t raw_value(nb::handle object, const char* what);
 
 /// The Python object of a device, of which each thread has one.
 nb::object device_object(const Device& device);
-/// A Device, or a device's number.
-Device device_from(nb::handle object);
+/// A Device, or a device's number, which a caller gave as `what`.
+Device device_from(nb::handle object, const char* what = "device_id");
 
 /// What a caller gave as `stream`: a Stream, a GraphBuilder, or an object with __cuda_stream__. TypeError for what
 /// else.

@@ -56,6 +56,12 @@ void refuse_value(nb::handle value, const char* what, bool is_number_expected) {
       (std::string(what) + (is_number_expected ? " must be an int, not " : " can't be ") + given).c_str());
 }
 
+nb::iterator items_of(nb::handle object, const char* what, const char* expected) {
+  if (!nb::hasattr(object, "__iter__") && !PySequence_Check(object.ptr()))
+    throw nb::type_error((std::string(what) + " must be " + expected + ", not " + type_of(object)).c_str());
+  return nb::iter(object);
+}
+
 std::string hexadecimal(std::uint64_t value) {
   char text[32];
   std::snprintf(text, sizeof text, "%#llx", static_cast<unsigned long long>(value));

@@ -90,7 +90,8 @@ nb::object set_current(PythonDevice& self, nb::handle context) {
     self.current = {};
     return nb::none();
   }
-  if (!nb::isinstance<Context>(context)) throw nb::type_error("a Context object is required");
+  if (!nb::isinstance<Context>(context))
+    throw nb::type_error(("a Context object is required as ctx, not " + type_of(context)).c_str());
   const Context& wanted = nb::cast<const Context&>(context);
   if (wanted.device() != self.device) {
     throw WrongState(
@@ -140,12 +141,12 @@ Context create_context(const PythonDevice& self, nb::handle options) {
 
 nb::object device_object(const Device& device) { return thread_device(device.device_id()); }
 
-Device device_from(nb::handle object) {
+Device device_from(nb::handle object, const char* what) {
   if (nb::isinstance<PythonDevice>(object)) return nb::cast<const PythonDevice&>(object).device;
   nb::object number = nb::steal(PyNumber_Index(object.ptr()));
   if (!number.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error(("a Device or its number is expected, not " + type_of(object)).c_str());
+    throw nb::type_error((std::string(what) + " must be a Device or its number, not " + type_of(object)).c_str());
   }
   const long value = PyLong_AsLong(number.ptr());
   if (PyErr_Occurred()) {
@@ -209,7 +210,7 @@ void bind_device(nb::module_& module) {
           },
           [](const PythonDevice& self, nb::handle given) {
             const Device& device = initialised(self);
-            const MemoryResource resource = memory_resource_from(given);
+            const MemoryResource resource = memory_resource_from(given, "memory_resource");
             without_gil([&] { device.set_memory_resource(resource); });
           },
           nb::for_setter(nb::arg().none()), "What allocate() draws on, in all threads.")
@@ -217,10 +218,12 @@ void bind_device(nb::module_& module) {
            "A Buffer of `size` bytes from memory_resource, usable by work that is queued on `stream` from now on.")
       .def(
           "can_access_peer",
-          [](const PythonDevice& self, nb::handle peer) { return self.device.can_access_peer(device_from(peer)); },
+          [](const PythonDevice& self, nb::handle peer) {
+            return self.device.can_access_peer(device_from(peer, "peer"));
+          },
           "peer"_a.none(), "Whether kernels of this device can be given access to the memory of `peer`.")
       .def(
-          "set_current", &set_current, "ctx"_a = nb::none(),
+          "set_current", &set_current, nb::lock_self(), "ctx"_a = nb::none(),
           "Makes the device's primary context, or the given one, current on this thread. Returns the one before when a "
           "context is given.")
       .def("create_context", &create_context, "options"_a = nb::none(),

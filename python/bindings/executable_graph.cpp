@@ -41,7 +41,7 @@ nb::object get_node(const Graph& self, nb::handle object) {
 void update(const Graph& self, nb::handle source) {
   const bool is_builder = nb::isinstance<GraphBuilder>(source);
   if (!is_builder && !nb::isinstance<GraphDefinition>(source))
-    throw nb::type_error(("expected GraphBuilder or GraphDefinition, got " + type_of(source)).c_str());
+    throw nb::type_error(("source: expected GraphBuilder or GraphDefinition, got " + type_of(source)).c_str());
   try {
     if (is_builder) {
       self.update(nb::cast<const GraphBuilder&>(source));

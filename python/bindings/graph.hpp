@@ -38,7 +38,7 @@ graph::GraphDebugPrintOptions debug_print_options_from(nb::handle given);
 /// Calls `use(KernelArguments)` with what Python objects say, the buffers among them included.
 template <typename Use>
 decltype(auto) with_kernel_arguments(const Kernel& kernel, nb::handle given, Use&& use) {
-  const nb::tuple arguments = nb::tuple(nb::borrow(given));
+  const nb::tuple arguments(items_of(given, "args", "a sequence of what the kernel takes"));
   std::vector<PyObject*> objects;
   for (const nb::handle argument : arguments) objects.push_back(argument.ptr());
   const KernelArgumentList list(kernel, objects.data(), objects.size());

@@ -37,7 +37,7 @@ graph::GraphPictureOptions picture_options(const std::string& title, nb::handle 
 
 graph::GraphAllocOptions alloc_options_from(nb::handle device, nb::handle memory_type, nb::handle peer_access) {
   graph::GraphAllocOptions options;
-  if (!device.is_none()) options.device = device_from(device);
+  if (!device.is_none()) options.device = device_from(device, "device");
   if (!memory_type.is_none()) {
     const std::string word = nb::cast<std::string>(nb::str(memory_type));
     if (word == "device") {
@@ -52,7 +52,8 @@ graph::GraphAllocOptions alloc_options_from(nb::handle device, nb::handle memory
     }
   }
   if (!peer_access.is_none()) {
-    for (const nb::handle peer : nb::borrow<nb::object>(peer_access)) options.peer_access.push_back(device_from(peer));
+    for (const nb::handle peer : items_of(peer_access, "peer_access", "a sequence of devices or their numbers"))
+      options.peer_access.push_back(device_from(peer, "each of peer_access"));
   }
   return options;
 }

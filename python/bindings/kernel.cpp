@@ -46,7 +46,7 @@ void bind_attributes(nb::module_& module) {
   bound.def(
       "__getitem__",
       [](const PythonKernelAttributes& self, nb::handle device) {
-        return PythonKernelAttributes{self.kernel, device_from(device)};
+        return PythonKernelAttributes{self.kernel, device_from(device, "device")};
       },
       "device"_a.none(), "The attributes on that device, a Device or its number.");
 #define CUPRUM_KERNEL_ATTRIBUTE(type, name, attribute) \

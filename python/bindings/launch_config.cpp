@@ -57,7 +57,10 @@ void set_shmem_size(LaunchConfig& config, nb::handle given) {
     return;
   }
   nb::object index = nb::steal(PyNumber_Index(given.ptr()));
-  if (!index.is_valid()) throw nb::python_error();
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(("shmem_size must be an int, not " + type_of(given)).c_str());
+  }
   const std::size_t value = PyLong_AsSize_t(index.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();

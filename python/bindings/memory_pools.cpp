@@ -81,7 +81,8 @@ nb::object uuid_of(const MemoryPool& pool) {
 
 std::vector<Device> devices_from(nb::handle given) {
   std::vector<Device> devices;
-  for (nb::handle device : nb::iter(given)) devices.push_back(device_from(device));
+  for (nb::handle device : items_of(given, "peer_accessible_by", "a sequence of devices or their numbers"))
+    devices.push_back(device_from(device, "each of peer_accessible_by"));
   return devices;
 }
 
@@ -203,8 +204,8 @@ void bind_device_memory(nb::module_& module) {
       "PinnedMemoryResource.");
 
   nb::class_<PeerAccessibleBySet>(module, "_PeerSet")
-      .def("contains",
-           [](const PeerAccessibleBySet& self, nb::handle device) { return self.contains(device_from(device)); })
+      .def("contains", [](const PeerAccessibleBySet& self,
+                          nb::handle device) { return self.contains(device_from(device, "a peer")); })
       .def("devices",
            [](const PeerAccessibleBySet& self) {
              nb::list devices;

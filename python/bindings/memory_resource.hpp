@@ -8,7 +8,7 @@
 namespace cuprum::python {
 
 /// The resource that a Python object is: one of the library's, or one written in Python. TypeError for what else.
-MemoryResource memory_resource_from(nb::handle object);
+MemoryResource memory_resource_from(nb::handle object, const char* what = "mr");
 
 /// The Python object of a resource: the one that is there, else a new one of the class that fits.
 nb::object memory_resource_object(const MemoryResource& resource);

@@ -89,8 +89,7 @@ nb::object code_from(nb::handle given) {
     return nb::steal(PyUnicode_DecodeFSDefaultAndSize(PyBytes_AsString(path.ptr()), PyBytes_Size(path.ptr())));
   }
   throw nb::type_error(
-      ("object code must be bytes with the code, or a str or os.PathLike with the path of its file, not " +
-       type_of(given))
+      ("module must be bytes with the code, or a str or os.PathLike with the path of its file, not " + type_of(given))
           .c_str());
 }
 
@@ -274,6 +273,8 @@ std::string text_from(nb::handle given, const char* what) {
 }
 
 std::string path_from(nb::handle given) {
+  if (!PyUnicode_Check(given.ptr()) && !PyBytes_Check(given.ptr()) && !nb::hasattr(given, "__fspath__"))
+    throw nb::type_error(("path must be a str, bytes or os.PathLike, not " + type_of(given)).c_str());
   nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
   if (!path.is_valid()) throw nb::python_error();
   return text_from(path, "path");

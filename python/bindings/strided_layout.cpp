@@ -12,15 +12,16 @@ std::int64_t number_from(nb::handle object) {
   return number;
 }
 
-StridedLayout::Extents extents_from(nb::handle given) {
+StridedLayout::Extents extents_from(nb::handle given, const char* what) {
   StridedLayout::Extents extents;
-  for (nb::handle number : nb::iter(given)) extents.push_back(number_from(number));
+  for (nb::handle number : items_of(given, what, "a sequence of ints")) extents.push_back(number_from(number));
   return extents;
 }
 
-StridedLayout::Axes axes_from(nb::handle given) {
+StridedLayout::Axes axes_from(nb::handle given, const char* what) {
   StridedLayout::Axes axes;
-  for (nb::handle number : nb::iter(given)) axes.push_back(static_cast<int>(number_from(number)));
+  for (nb::handle number : items_of(given, what, "a sequence of ints"))
+    axes.push_back(static_cast<int>(number_from(number)));
   return axes;
 }
 
@@ -33,7 +34,7 @@ StridedLayout in_order(nb::handle given, bool may_keep, Make make) {
     if (word == "F") return make(StrideOrder::f);
     if (word == "K" && may_keep) return make(StrideOrder::keep);
   } else if (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) {
-    return make(axes_from(given));
+    return make(axes_from(given, "stride_order"));
   }
   throw nb::value_error((std::string("The stride_order must be ") + (may_keep ? "'K', " : "") +
                          "'C', 'F', or a permutation tuple. Got: " + nb::cast<std::string>(nb::str(given)))
@@ -54,13 +55,14 @@ SliceItem item_from(nb::handle given) {
   }
   if (PyIndex_Check(given.ptr())) return number_from(given);
   throw nb::type_error(
-      ("Invalid slice: " + nb::cast<std::string>(nb::repr(given)) + ". Expected slice instance or integer.").c_str());
+      ("Invalid slice in slices: " + nb::cast<std::string>(nb::repr(given)) + ". Expected slice instance or integer.")
+          .c_str());
 }
 
 [[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
 PythonLayout permuted(const PythonLayout& self, nb::handle order) {
-  const StridedLayout::Axes axes = axes_from(order);
+  const StridedLayout::Axes axes = axes_from(order, "axis_order");
   const int ndim = self.layout.ndim();
   const std::string dimensions = std::to_string(ndim) + "D tensor";
   if (axes.size() != static_cast<std::size_t>(ndim)) {
@@ -103,7 +105,7 @@ void check_shape(const StridedLayout& layout, const StridedLayout::Extents& shap
 }
 
 PythonLayout reshaped(const PythonLayout& self, nb::handle given) {
-  const StridedLayout::Extents shape = extents_from(given);
+  const StridedLayout::Extents shape = extents_from(given, "shape");
   check_shape(self.layout, shape);
   try {
     return {self.layout.reshaped(shape)};
@@ -232,14 +234,14 @@ void bind_transformations(nb::class_<PythonLayout>& bound) {
           [](const PythonLayout& self, nb::handle axis) {
             if (PyIndex_Check(axis.ptr()))
               return PythonLayout{self.layout.unsqueezed(static_cast<int>(number_from(axis)))};
-            const StridedLayout::Axes axes = axes_from(axis);
+            const StridedLayout::Axes axes = axes_from(axis, "axis");
             return axes.empty() ? self : PythonLayout{self.layout.unsqueezed(axes)};
           },
           "axis"_a, "With axes of extent 1 added at these places.")
       .def(
           "broadcast_to",
           [](const PythonLayout& self, nb::handle shape) {
-            return PythonLayout{self.layout.broadcast_to(extents_from(shape))};
+            return PythonLayout{self.layout.broadcast_to(extents_from(shape, "shape"))};
           },
           "shape"_a, "With axes of extent 1 repeated.")
       .def(
@@ -279,9 +281,9 @@ nb::object strides_of(const PythonLayout& layout) {
 }
 
 PythonLayout layout_from(nb::handle shape, nb::handle strides, std::int64_t itemsize, bool divide_strides) {
-  const StridedLayout::Extents extents = extents_from(shape);
+  const StridedLayout::Extents extents = extents_from(shape, "shape");
   if (strides.is_none()) return {StridedLayout(extents, itemsize), false};
-  const StridedLayout::Extents steps = extents_from(strides);
+  const StridedLayout::Extents steps = extents_from(strides, "strides");
   if (divide_strides && itemsize > 0) {
     for (const std::int64_t step : steps)
       if (step % itemsize != 0) throw nb::value_error("strides must be divisible by itemsize");
@@ -305,7 +307,7 @@ void bind_strided_layout(nb::module_& module) {
       .def_static(
           "dense",
           [](nb::handle shape, std::int64_t itemsize, nb::handle order) {
-            const StridedLayout::Extents extents = extents_from(shape);
+            const StridedLayout::Extents extents = extents_from(shape, "shape");
             return PythonLayout{
                 in_order(order, false, [&](const auto& o) { return StridedLayout::dense(extents, itemsize, o); })};
           },

@@ -24,7 +24,8 @@ bool has_dlpack(nb::handle object) {
   if (has_exchange_functions(object)) return true;
   if (nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__")) return true;
   if (nb::hasattr(object, "__cuda_array_interface__")) return false;
-  throw nb::buffer_error("the input object does not support any data exchange protocol");
+  throw nb::buffer_error(
+      ("the input object does not support any data exchange protocol: obj is a " + type_of(object)).c_str());
 }
 
 PythonView view_from_any(nb::handle object, nb::handle stream) {
@@ -51,7 +52,14 @@ void make_view(PythonView* self, nb::handle object, nb::handle stream) {
 }
 
 nb::object dtype_from(nb::handle given) {
-  return given.is_none() ? nb::none() : nb::module_::import_("numpy").attr("dtype")(given);
+  if (given.is_none()) return nb::none();
+  try {
+    return nb::module_::import_("numpy").attr("dtype")(given);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    nb::raise_from(error, PyExc_TypeError, "dtype must be what numpy.dtype() takes, not %s",
+                   nb::cast<std::string>(nb::repr(given)).c_str());
+  }
 }
 
 void check_itemsize(nb::handle dtype, std::int64_t itemsize) {

@@ -99,8 +99,10 @@ PythonLayout layout_of_tensor(const DLTensor& tensor) {
 /// What was given as stream_ptr, as a number.
 nb::object stream_pointer(nb::handle stream) {
   nb::object number = nb::steal(PyNumber_Long(stream.ptr()));
-  if (!number.is_valid()) throw nb::python_error();
-  return number;
+  if (number.is_valid()) return number;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+  PyErr_Clear();
+  throw nb::type_error(("stream_ptr must be the number of a stream, or -1, not " + type_of(stream)).c_str());
 }
 
 nb::object interned(const char* text) { return nb::steal(PyUnicode_InternFromString(text)); }

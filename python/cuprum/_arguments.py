@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, NamedTuple, TypeVar
 
     Function = TypeVar("Function", bound=Callable[..., Any])
+    Class = TypeVar("Class", bound=type)
 
     class Parameter(NamedTuple):
         name: str  # "*args" and the like for any number of them
@@ -64,10 +65,24 @@ def names_the_nearest_keyword(function: Function) -> Function:
         for keyword in kwargs:
             if keyword not in known:
                 name = function.__qualname__.removesuffix(".__init__")
-                raise TypeError(unknown_keyword(name, keyword, [each for each in known if each != "self"]))
+                raise TypeError(unknown_keyword(name, keyword, [each for each in known if each not in ("self", "cls")]))
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+def names_the_nearest_keywords(cls: Class) -> Class:
+    """The same for the constructor and all methods of a class that is written in Python."""
+    from types import FunctionType
+
+    for name, each in list(vars(cls).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(each, FunctionType) and each.__code__.co_argcount + each.__code__.co_kwonlyargcount > 1:
+            setattr(cls, name, names_the_nearest_keyword(each))
+        elif isinstance(each, (classmethod, staticmethod)):
+            setattr(cls, name, type(each)(names_the_nearest_keyword(each.__func__)))
+    return cls
 
 
 def _said_of(message: str) -> str | None:
@@ -108,15 +123,16 @@ def _said_of_count(name: str, parameters: list[Parameter], positional: int, keyw
 
 
 def _said_of_types(name: str, parameters: list[Parameter], given: dict[str, str]) -> str | None:
-    """If the type of one argument is wrong, that one; if all are right, the ints, of which one doesn't fit."""
-    wrong = [each for each in parameters if each.name in given and _is_wrong(each.type, given[each.name])]
-    if len(wrong) == 1:
+    """The first argument whose type is wrong; if all may be right, the ints, of which one doesn't fit."""
+    known = [each for each in parameters if each.name in given]
+    wrong = [each for each in known if _is_wrong(each.type, given[each.name])]
+    if wrong:
         each = wrong[0]
         if each.type == "object":  # of which None is one: a type that the function itself looks at
             return f"{name}(): {each.name!r} can't be None"
         return f"{name}(): {each.name!r} must be {_short(each.type)}, not {_short(given[each.name])}"
-    numbers = [each.name for each in parameters if each.name in given and each.type.split(" | ")[0] == "int"]
-    if wrong or not numbers:
+    numbers = [each.name for each in known if each.type.split(" | ")[0] == "int"]
+    if not numbers:
         return None
     return f"{name}(): {' or '.join(map(repr, numbers))} is negative or too large, or no whole number"
 
@@ -130,13 +146,27 @@ def _said_of_value(wanted: str, types: list[str]) -> str:
 
 
 def _is_wrong(wanted: str, given: str) -> bool:
-    """Whether an object of the given type can't be what is wanted. Classes of others may derive from it or convert."""
+    """Whether an object of the given type can't be what is wanted."""
     if given == "NoneType":
         return "None" not in wanted
     accepted = [_short(each) for each in wanted.split(" | ")]
     if "object" in accepted or _short(given) in accepted or "[" in wanted:
         return False
-    return "." not in given and (given, wanted) != ("bool", "int")
+    if "." not in given:
+        return (given, wanted) != ("bool", "int")
+    return not any(each in accepted for each in _may_pass_for(given))
+
+
+def _may_pass_for(type_name: str) -> list[str]:
+    """What an object of somebody's class may be taken for: one of a class that it derives from, or a number."""
+    import sys
+
+    module, _, name = type_name.partition(".")
+    found: Any = sys.modules.get(module)
+    for each in name.split("."):
+        found = getattr(found, each, None)
+    names = [each.__name__ for each in getattr(found, "__mro__", ())]
+    return [*names, "int"] if hasattr(found, "__index__") else names
 
 
 def _short(type_name: str) -> str:
@@ -182,5 +212,5 @@ def _name_of(signature: str, types: list[str]) -> str:
         return next((each.__name__ for each in makers if signature in (each.__new__.__doc__ or "")), name)
     if not types:
         return name
-    cls = types[0].rpartition(".")[2]
+    cls = types[0].rpartition(".")[2].lstrip("_")  # users know _StridedLayout without the underscore
     return cls if name == "__init__" else f"{cls}.{name}"

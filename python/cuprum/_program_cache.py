@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from cuprum import _core
-from cuprum._arguments import names_the_nearest_keyword
+from cuprum._arguments import names_the_nearest_keyword, names_the_nearest_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["FileStreamProgramCache", "InMemoryProgramCache", "ProgramCacheResource", "make_program_cache_key"]
 
 
+@names_the_nearest_keywords
 class ProgramCacheResource(abc.ABC):
     """A cache: bytes under keys. Derive from it to keep them elsewhere; what is abstract here is all that is needed.
 
@@ -105,6 +106,7 @@ class ProgramCacheResource(abc.ABC):
         self.close()
 
 
+@names_the_nearest_keywords
 class _NativeCache(ProgramCacheResource):
     """A cache of libcuprum."""
 
@@ -150,6 +152,7 @@ class _NativeCache(ProgramCacheResource):
         return self._native.get_code(_key_bytes(key))  # type: ignore[no-any-return]
 
 
+@names_the_nearest_keywords
 class InMemoryProgramCache(_NativeCache):
     """Keeps values for as long as it lives. Threads may share it.
 
@@ -161,11 +164,11 @@ class InMemoryProgramCache(_NativeCache):
     (b'code', 1)
     """
 
-    @names_the_nearest_keyword
     def __init__(self, *, max_size_bytes: int | None = None) -> None:
         self._native = _core._InMemoryProgramCache(_limit(max_size_bytes))
 
 
+@names_the_nearest_keywords
 class FileStreamProgramCache(_NativeCache):
     """Keeps values as files in a folder, which any number of threads and processes may share.
 
@@ -180,8 +183,9 @@ class FileStreamProgramCache(_NativeCache):
     b'code'
     """
 
-    @names_the_nearest_keyword
     def __init__(self, path: str | os.PathLike[str] | None = None, *, max_size_bytes: int | None = None) -> None:
+        if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeError(f"path must be a str, bytes or os.PathLike, or None, not {type(path).__name__}")
         folder = "" if path is None else os.fsdecode(path)
         if path is not None and not folder:
             raise ValueError("the path of a cache is empty: give a folder, or None for the user's own")
@@ -218,6 +222,8 @@ def make_program_cache_key(
     """
     if extra_digest is not None and not isinstance(extra_digest, (bytes, bytearray)):
         raise TypeError(f"extra_digest must be bytes or None, not {type(extra_digest).__name__}")
+    if not isinstance(name_expressions, Iterable):
+        raise TypeError(f"name_expressions must be a sequence of names, not {type(name_expressions).__name__}")
     names = [bytes(name) if isinstance(name, bytearray) else name for name in name_expressions]
     digest = b"" if extra_digest is None else bytes(extra_digest)
     return _core._program_cache_key(code, code_type, options, target_type, names, digest)  # type: ignore[no-any-return]
@@ -232,6 +238,8 @@ def _key_bytes(key: object) -> bytes:
 
 
 def _limit(max_size_bytes: int | None) -> int | None:
+    if max_size_bytes is not None and not isinstance(max_size_bytes, int):
+        raise TypeError(f"max_size_bytes must be an int or None, not {type(max_size_bytes).__name__}")
     if max_size_bytes is not None and max_size_bytes <= 0:
         raise ValueError(f"max_size_bytes must be positive, or None for no limit, not {max_size_bytes}")
     return max_size_bytes

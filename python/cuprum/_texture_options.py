@@ -143,6 +143,8 @@ class MipmappedArrayOptions:
         self.format = array_format(self.format)
         self.num_channels = channels(self.num_channels)
         self.shape = array_shape(self.shape)
+        if not hasattr(self.num_levels, "__int__"):
+            raise TypeError(f"num_levels must be an int, not {type(self.num_levels).__name__}")
         self.num_levels = int(self.num_levels)
         if self.num_levels < 1:
             raise ValueError(f"num_levels must be >= 1, not {self.num_levels}")

@@ -50,6 +50,8 @@ def args_viewable_as_strided_memory(arg_indices: Iterable[int]) -> Callable[[Cal
     >>> shape_of(numpy.zeros((2, 3)))
     (2, 3)
     """
+    if not hasattr(arg_indices, "__iter__"):
+        raise TypeError(f"arg_indices must be a sequence of ints, not {type(arg_indices).__name__}")
     indices = tuple(arg_indices)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cuprum import _core
+from cuprum._arguments import names_the_nearest_keywords
 
 if TYPE_CHECKING:
     from cuprum._protocols import ProcessStateType as _ProcessStateType
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Process"]
 
 
+@names_the_nearest_keywords
 class Process:
     """A process that uses CUDA, by its number: it can be locked, checkpointed, restored and unlocked.
 

@@ -69,7 +69,7 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(function, keyword):
         (lambda: Device().sync(1), "Device.sync() takes at most 0 arguments by position (none), but 1 were given"),
         (lambda: LaunchConfig(1, block=1, is_cooperative=3), "LaunchConfig(): 'is_cooperative' must be bool, not int"),
         (lambda: GraphDefinition().embed(3), "GraphDefinition.embed(): 'child' must be GraphDefinition, not int"),
-        (lambda: Device().can_access_peer(None), "a Device or its number is expected, not <class 'NoneType'>"),
+        (lambda: Device().can_access_peer(None), "peer must be a Device or its number, not <class 'NoneType'>"),
         (lambda: StridedMemoryView.from_buffer(Device().allocate(8, stream=Device().default_stream), None, itemsize=1),
          "from_buffer(): 'shape' can't be None"),
         (lambda: setattr(LaunchConfig(1, block=1), "is_cooperative", "x"), "an attribute of LaunchConfig that is bool can't be set to a str"),

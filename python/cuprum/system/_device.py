@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cuprum._arguments import names_the_nearest_keyword, names_the_nearest_keywords
 from cuprum._core import SystemDevice
 from cuprum.system._choices import member
 from cuprum.system._clock import ClockInfo, ClockOffsets, GpuDynamicPstatesInfo, GpuDynamicPstatesUtilization
@@ -36,10 +37,25 @@ def _unpack_bitmask(arr: Sequence[int]) -> list[int]:
     return [64 * place + bit for place, word in enumerate(arr) for bit in range(64) if word >> bit & 1]
 
 
-def _text(value: bytes | str) -> str:
+def _text(value: bytes | str, what: str) -> str:
+    if not isinstance(value, (bytes, str)):
+        raise TypeError(f"{what} must be a str or bytes, not {type(value).__name__}")
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
+def _number(value: int, what: str) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{what} must be an int, not {type(value).__name__}")
+    return value
+
+
+def _handle_of(device: Device, what: str) -> SystemDevice:
+    if not isinstance(device, Device):
+        raise TypeError(f"{what} must be a Device of cuprum.system, not {type(device).__name__}")
+    return device._device
+
+
+@names_the_nearest_keywords
 class Device:
     """A device to look at: who uses it, how busy, how hot. To use it, there is :class:`cuprum.Device`.
 
@@ -54,13 +70,13 @@ class Device:
         if given > 1:
             raise ValueError("Handle requires only one of `index`, `uuid`, or `pci_bus_id`.")
         if index is not None:
-            if index < 0:
+            if _number(index, "index") < 0:
                 raise ValueError(f"index is {index}, and devices are counted from 0")
             self._device = SystemDevice.from_index(index)
         elif uuid is not None:
-            self._device = SystemDevice.from_uuid(_text(uuid))
+            self._device = SystemDevice.from_uuid(_text(uuid, "uuid"))
         elif pci_bus_id is not None:
-            self._device = SystemDevice.from_pci_bus_id(_text(pci_bus_id))
+            self._device = SystemDevice.from_pci_bus_id(_text(pci_bus_id, "pci_bus_id"))
         else:
             raise ValueError("Handle requires either a device `index`, `uuid`, or `pci_bus_id`.")
 
@@ -97,7 +113,7 @@ class Device:
     @classmethod
     def get_all_devices_with_cpu_affinity(cls, cpu_index: int) -> Iterable[Device]:
         """Those that are near a core of the host."""
-        for device in SystemDevice.get_all_devices_with_cpu_affinity(cpu_index):
+        for device in SystemDevice.get_all_devices_with_cpu_affinity(_number(cpu_index, "cpu_index")):
             yield cls._of(device)
 
     def to_cuda_device(self) -> cuprum.Device:
@@ -295,7 +311,7 @@ class Device:
 
     def get_fan(self, fan: int = 0) -> FanInfo:
         """One of its fans."""
-        return FanInfo(self._device, fan)
+        return FanInfo(self._device, _number(fan, "fan"))
 
     @property
     def temperature(self) -> Temperature:
@@ -315,7 +331,7 @@ class Device:
     def get_nvlink(self, link: int) -> NvlinkInfo:
         """One of its NVLinks."""
         count = self.get_nvlink_count()
-        if not 0 <= link < count:
+        if not 0 <= _number(link, "link") < count:
             raise ValueError(f"Link index {link} is out of range [0, {count})")
         return NvlinkInfo(self._device, link)
 
@@ -368,15 +384,19 @@ class Device:
         return [EventType(each) for each in self._device.get_supported_event_types()]
 
 
+@names_the_nearest_keyword
 def get_topology_common_ancestor(device1: Device, device2: Device) -> GpuTopologyLevel:
     """What two devices have in common."""
-    return GpuTopologyLevel(device1._device.get_topology_common_ancestor(device2._device))
+    return GpuTopologyLevel(
+        _handle_of(device1, "device1").get_topology_common_ancestor(_handle_of(device2, "device2"))
+    )
 
 
+@names_the_nearest_keyword
 def get_p2p_status(device1: Device, device2: Device, index: GpuP2PCapsIndex | str) -> GpuP2PStatus:
     """Whether one device may use the other in that way."""
     wanted = member(GpuP2PCapsIndex, index, "P2P caps index")
-    return GpuP2PStatus(device1._device.get_p2p_status(device2._device, wanted))
+    return GpuP2PStatus(_handle_of(device1, "device1").get_p2p_status(_handle_of(device2, "device2"), wanted))
 
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cuprum import _core
+from cuprum._arguments import names_the_nearest_keyword, names_the_nearest_keywords
 from cuprum.system._choices import members
 from cuprum.system.exceptions import error_of
 from cuprum.system.typing import EventType, SystemEventType
@@ -46,6 +47,7 @@ class EventData:
         return self._of_critical_error("compute_instance_id")
 
 
+@names_the_nearest_keywords
 class DeviceEvents:
     """What waits for events of a device."""
 
@@ -92,6 +94,7 @@ class SystemEvents:
         return self._events[idx]
 
 
+@names_the_nearest_keywords
 class RegisteredSystemEvents:
     """What waits for events of the machine."""
 
@@ -108,6 +111,7 @@ class RegisteredSystemEvents:
                 raise error_of(10, f"nothing has happened to the machine's devices in {timeout_ms} ms")
 
 
+@names_the_nearest_keyword
 def register_events(events: SystemEventType | str | list[SystemEventType | str]) -> RegisteredSystemEvents:
     """Wait for events of the machine from now on."""
     return RegisteredSystemEvents(events)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cuprum import _core
 from cuprum.system.typing import FieldId
 
@@ -49,4 +51,6 @@ class FieldValues:
 
 def as_pairs(field_ids: list[int | tuple[int, int]]) -> list[tuple[int, int]]:
     """Numbers, or pairs of a number and a scope, as pairs."""
+    if not isinstance(field_ids, Iterable):
+        raise TypeError(f"field_ids must be a list of numbers, or of pairs of them, not {type(field_ids).__name__}")
     return [(int(each[0]), int(each[1])) if isinstance(each, tuple) else (int(each), 0) for each in field_ids]

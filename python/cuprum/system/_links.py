@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from cuprum._arguments import names_the_nearest_keywords
+
 if TYPE_CHECKING:
     from cuprum._core import SystemDevice
 
@@ -76,6 +78,7 @@ class _NvlinkInfoMeta(type):
         return 18
 
 
+@names_the_nearest_keywords
 class NvlinkInfo(metaclass=_NvlinkInfoMeta):
     """One of a device's NVLinks."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cuprum import _core
+from cuprum._arguments import names_the_nearest_keyword
 
 
 def bindings_have_nvml() -> bool:
@@ -40,6 +41,9 @@ def get_num_devices() -> int:
     return _core.SystemDevice.get_device_count()
 
 
+@names_the_nearest_keyword
 def get_process_name(pid: int) -> str:
     """What a process is called."""
+    if not isinstance(pid, int):
+        raise TypeError(f"pid must be an int, not {type(pid).__name__}")
     return _core.system_process_name(pid)
