@@ -20,6 +20,12 @@ def stream(device):
 
 
 @pytest.fixture
+def numpy():
+    """For tests of what asks NumPy for its types; the package itself does without."""
+    return pytest.importorskip("numpy", reason="NumPy is not installed")
+
+
+@pytest.fixture
 def results_of_threads():
     """What a function returns on each of several threads, on which the device is current; what it raises there is raised."""
 

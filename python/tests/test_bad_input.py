@@ -37,7 +37,7 @@ def functions_with_keywords():
             yield pytest.param(function, names[-1], id=name)
 
 
-@pytest.mark.parametrize(("function", "keyword"), functions_with_keywords())
+@pytest.mark.parametrize(("function", "keyword"), list(functions_with_keywords()))
 def test_an_unknown_keyword_is_answered_with_the_nearest(function, keyword):
     """Of every function, method and constructor of the extension."""
     wrong = keyword[0] + keyword[2] + keyword[1] + keyword[3:] + "_"
@@ -198,7 +198,7 @@ def test_what_other_objects_say_wrongly_is_named(device):
         StridedMemoryView.from_cuda_array_interface(Producer(), -1)
 
 
-def test_a_stream_of_a_view_that_is_no_number_is_refused(device, stream):
+def test_a_stream_of_a_view_that_is_no_number_is_refused(device, stream, numpy):
     class Array:
         __cuda_array_interface__ = {
             "version": 3, "shape": (1,), "typestr": "<f4", "data": (0, False), "stream": int(stream.handle),

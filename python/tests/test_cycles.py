@@ -102,7 +102,7 @@ def test_a_resource_derived_in_python_and_its_buffers(device, stream):
     assert is_collected(make)
 
 
-def test_a_view_and_what_it_views(device, stream):
+def test_a_view_and_what_it_views(device, stream, numpy):
     def make():
         holder = Holder()
         holder.__array_interface__ = {"version": 3, "shape": (0,), "typestr": "<f4", "data": (0, False)}

@@ -134,7 +134,7 @@ def buffer(device, stream):
 
 
 @pytest.mark.parametrize("table", [api, newer], ids=["known", "older-in-the-chain"])
-def test_views_are_described_without_python(buffer, table):
+def test_views_are_described_without_python(buffer, table, numpy):
     Array = exporter_class(table)
     array = Array(buffer, (2, 8), offset=64)
     view = StridedMemoryView.from_any_interface(array, -1)
@@ -218,7 +218,7 @@ def test_what_is_no_table_is_ignored(buffer):
         StridedMemoryView.from_any_interface(Array(buffer, (4,)), -1)
 
 
-def test_views_of_views_order_nothing(device, stream, buffer):
+def test_views_of_views_order_nothing(device, stream, buffer, numpy):
     view = StridedMemoryView.from_buffer(buffer, (4,), dtype="float32")
     builder = stream.create_graph_builder().begin_building()  # where waiting for the legacy stream is not allowed
     again = StridedMemoryView.from_dlpack(view, int(stream.handle))

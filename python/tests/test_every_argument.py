@@ -64,7 +64,7 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(everything):
     assert wrong == {}
 
 
-def test_a_wrong_type_is_named_with_its_argument(device, stream, everything):
+def test_a_wrong_type_is_named_with_its_argument(device, stream, everything, numpy):
     right, wrong = values(device, stream), {}
     for name, each in everything.items():
         for place in each.parameters:
