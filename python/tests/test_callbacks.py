@@ -3,6 +3,8 @@
 import threading
 
 import pytest
+from test_leaks import grows_by
+from test_leaks_of_every_class import EVERY, OF_NUMPY, Here
 
 from cuprum import Buffer, DeviceMemoryResource, DeviceMemoryResourceOptions, MemoryResource
 from cuprum.graph import GraphDefinition
@@ -54,3 +56,20 @@ def test_a_resource_written_in_python_gets_its_memory_back_outside_of_the_callba
     held = [Resource().allocate(100, stream=stream)]
     run_on(stream, held.clear)
     assert freed_by == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_objects_of_every_class_can_be_dropped_in_a_callback(device, stream, tmp_path, kind, capfd, request):
+    """No message, no deadlock, and no memory that is left."""
+    if kind in OF_NUMPY:
+        request.getfixturevalue("numpy")
+    here = Here(device, stream, str(tmp_path))
+
+    def drop():
+        held = [EVERY[kind][0](here)]
+        run_on(stream, held.clear)
+        assert not held
+
+    drop()
+    assert capfd.readouterr().err == ""
+    assert grows_by(drop, 50) < 2**20

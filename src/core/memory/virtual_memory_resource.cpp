@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/deferred.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/memory/taken_back.hpp"
@@ -324,7 +325,7 @@ bool VirtualMemoryResource::is_kind_of(const MemoryResource& resource) {
 }
 
 VirtualMemoryResource::VirtualMemoryResource(const Device& device, const VirtualMemoryResourceOptions& options)
-    : MemoryResource(std::make_shared<VirtualMemory>(device, options)) {}
+    : MemoryResource(core::make_deferrable<VirtualMemory>(device, options)) {}
 
 Buffer VirtualMemoryResource::allocate(std::size_t size) const {
   return allocate(size, core::default_stream_of(*this));
