@@ -1,7 +1,6 @@
 """An object of every class of the package, made and dropped ten thousand times with flat memory.
 
-Where one takes long to make, it is made less often, unless CUPRUM_LEAK_COUNT says how often all are made. A test says so if
-a class is missing here.
+Where one takes long to make, it is made less often. A test says so if a class is missing here.
 """
 
 import os
@@ -148,38 +147,40 @@ def of_the_system(here):
 EVERY = {
     "streams": (lambda here: [here.device.create_stream(), here.stream.record(), here.device.create_event()], 10_000),
     "contexts": (lambda here: [here.device.context, here.device.resources, here.device.resources.sm], 10_000),
-    "green contexts": (green_context, 300),
+    # libcuprum remembers every context that there was, in 160 bytes, to tell later ones at the same address apart.
+    "green contexts": (green_context, 1_000),
     "devices": (lambda here: [Device(0), here.device.properties, Host(), Host.numa_current()], 10_000),
     "buffers": (lambda here: [here.device.allocate(64, stream=here.stream), Buffer.from_handle(4096, 8, owner=[])], 10_000),
-    "virtual memory": (lambda here: [VirtualMemoryResource(here.device), here.virtual.allocate(64, stream=here.stream)], 1_000),
-    "managed memory": (managed, 2_000),
-    "pools": (lambda here: [DeviceMemoryResource(here.device, {"max_size": 2**21}), PinnedMemoryResource(), ManagedMemoryResource()], 300),
+    "virtual memory": (lambda here: [VirtualMemoryResource(here.device), here.virtual.allocate(64, stream=here.stream)], 10_000),
+    "managed memory": (managed, 10_000),
+    "pools": (lambda here: [DeviceMemoryResource(here.device, {"max_size": 2**21}), PinnedMemoryResource(), ManagedMemoryResource()], 10_000),
     "sets of peers": (lambda here: [here.shared.peer_accessible_by, here.shared._peers, here.shared.attributes], 10_000),
     "other resources": (lambda here: [GraphMemoryResource(here.device), GraphMemoryResource(here.device).attributes, LegacyPinnedMemoryResource()], 10_000),
     "resources in Python": (lambda here: [Resource(), Resource().allocate(64, stream=here.stream)], 10_000),
-    "descriptors": (descriptors, 1_000),
+    "descriptors": (descriptors, 10_000),
     "layouts": (lambda here: [StridedLayout.dense((2, 3), 4), here.view._layout], 10_000),
     "views": (lambda here: [StridedMemoryView.from_dlpack(here.buffer, -1), here.view.view(), StridedMemoryView.from_buffer(here.host, (8,), itemsize=8)], 10_000),
     "capsules": (lambda here: [here.buffer.__dlpack__(), StridedMemoryView.from_dlpack(here.buffer, -1).__dlpack__(stream=-1)], 10_000),
     "memory views": (lambda here: memoryview(here.host), 10_000),
-    "arrays of texels": (arrays, 2_000),
-    "textures and surfaces": (textures, 5_000),
+    "arrays of texels": (arrays, 10_000),
+    "textures and surfaces": (textures, 10_000),
     "descriptors of texels": (lambda here: [ResourceDescriptor.from_opaque_array(here.image), ResourceDescriptor.from_linear(here.buffer, format="float32", num_channels=1)], 10_000),
-    "tensor maps": (tensor_map, 5_000),
+    "tensor maps": (tensor_map, 10_000),
     "code and kernels": (lambda here: [ObjectCode.from_ptx(PTX), here.code.get_kernel("k"), here.kernel.attributes, here.kernel.occupancy], 10_000),
-    "programs": (lambda here: [Program("int x;", "c++"), Program(PTX.decode(), "ptx")], 5_000),
+    "programs": (lambda here: [Program("int x;", "c++"), Program(PTX.decode(), "ptx")], 10_000),
     "linkers": (lambda here: Linker(here.code), 20),
     "caches": (caches, 1_000),
     "configurations": (lambda here: LaunchConfig(1, block=1), 10_000),
-    "nodes": (nodes, 500),
-    "more nodes": (more_nodes, 500),
-    "executable nodes": (executable_nodes, 300),
-    "captured graphs": (captured, 500),
+    "nodes": (nodes, 10_000),
+    "more nodes": (more_nodes, 10_000),
+    "executable nodes": (executable_nodes, 10_000),
+    "captured graphs": (captured, 10_000),
     "checkpoints": (lambda here: [checkpoint.Process(os.getpid()), checkpoint.Process(os.getpid())._process], 10_000),
     "devices of the system": (of_the_system, 2_000),
 }  # fmt: skip
 
 OF_NUMPY = {"tensor maps"}
+OF_CHANGING_SIZE = {"linkers"}  # nvJitLink takes a while to find its size: test_code_leaks.py has them, with more room
 
 
 @pytest.fixture
@@ -187,12 +188,11 @@ def here(device, stream, tmp_path):
     return Here(device, stream, str(tmp_path))
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("kind", [each for each in EVERY if each not in OF_CHANGING_SIZE])
 def test_memory_stays_flat(here, kind, request):
     if kind in OF_NUMPY:
         request.getfixturevalue("numpy")
     make, count = EVERY[kind]
-    count = int(os.environ.get("CUPRUM_LEAK_COUNT", count))
     assert grows_by(lambda: make(here), count) < 40 * count + 2**20
     here.stream.sync()
 
