@@ -17,6 +17,11 @@ files=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 { print $1 }')
 for wanted in cuprum/__init__.py cuprum/lib/libcuprum.so. cuprum/lib/cuprum/softgpu/libcuda.so.1 cuprum/lib/cuprum/softgpu/libnvidia-ml.so.1 cuprum/bin/cuprum cuprum/_core. cuprum/py.typed; do
   grep -q "^$wanted" <<<"$files" || { echo "$wanted is missing in the wheel" >&2; exit 1; }
 done
+# A wheel for several versions of Python has an extension that all of them load, and not one that only its builder's does.
+if [[ $wheel == *-abi3-* ]] && ! grep -q '^cuprum/_core\.abi3\.so$' <<<"$files"; then
+  echo "the wheel says abi3, but its extension is $(grep '^cuprum/_core\.' <<<"$files")" >&2
+  exit 1
+fi
 strange=$(grep -vE '^(cuprum|cuprum-[0-9.]+\.dist-info)/' <<<"$files" || true)
 [[ -z $strange ]] || { printf 'the wheel has more than it should:\n%s\n' "$strange" >&2; exit 1; }
 
