@@ -1,6 +1,6 @@
 #include "bindings/dlpack_exchange.hpp"
 
-#include <unordered_map>
+#include "bindings/type_table.hpp"
 
 namespace cuprum::python {
 
@@ -14,6 +14,12 @@ const DLPackExchangeAPI* known_version(const DLPackExchangeAPIHeader* header) {
   return reinterpret_cast<const DLPackExchangeAPI*>(header);
 }
 
+/// What is known of a type: its functions, or null, and whether they are PyTorch's.
+struct Exchange {
+  const DLPackExchangeAPI* functions = nullptr;
+  bool is_torch = false;
+};
+
 /// How far up the bases of a type the first is that has an attribute of its own by that name.
 std::size_t place_of(PyTypeObject* type, const char* name) {
   const nb::object bases = nb::borrow(reinterpret_cast<PyObject*>(type)).attr("__mro__");
@@ -25,42 +31,45 @@ std::size_t place_of(PyTypeObject* type, const char* name) {
   return place;
 }
 
+bool is_of_torch(nb::handle type) {
+  const nb::object module = nb::getattr(type, "__module__", nb::none());
+  if (!nb::isinstance<nb::str>(module)) return false;
+  const std::string_view name = nb::cast<std::string_view>(module);
+  return name == "torch" || name.starts_with("torch.");
+}
+
 /// A class that derives from a library's, and has a `__dlpack__` of its own, is asked that.
-const DLPackExchangeAPI* look_up_functions(PyTypeObject* type) {
+Exchange look_up_exchange(PyTypeObject* type) {
   // Views of our own know no stream, which a null stream can't say.
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(nb::type<PythonView>().ptr()))) return nullptr;
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(nb::type<PythonView>().ptr()))) return {};
   constexpr const char* name = "__dlpack_c_exchange_api__";
   const nb::object capsule = nb::getattr(reinterpret_cast<PyObject*>(type), name, nb::none());
-  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") || place_of(type, name) > place_of(type, "__dlpack__"))
-    return nullptr;
+  const std::size_t place = place_of(type, name);
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") || place > place_of(type, "__dlpack__")) return {};
   const auto* given =
       static_cast<const DLPackExchangeAPIHeader*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   const DLPackExchangeAPI* functions = known_version(given);
-  if (!functions || !functions->managed_tensor_from_py_object_no_sync) return nullptr;
+  if (!functions || !functions->managed_tensor_from_py_object_no_sync) return {};
   capsule.inc_ref();  // for ever, as its functions are
-  return functions;
+  const nb::object bases = nb::borrow(reinterpret_cast<PyObject*>(type)).attr("__mro__");
+  return {functions, is_of_torch(nb::object(bases[place]))};
 }
 
 /// By type, looked up once. Types that were looked up are kept, so that none takes the place of another; there are few
 /// of them, and where there are not, the rest is looked up each time.
-const DLPackExchangeAPI* functions_of(nb::handle object) {
-  static std::unordered_map<PyTypeObject*, const DLPackExchangeAPI*>& known =
-      *new std::unordered_map<PyTypeObject*, const DLPackExchangeAPI*>;
-  static nb::ft_mutex mutex;
+Exchange exchange_of(nb::handle object) {
+  static constinit TypeTable<Exchange> known;
   PyTypeObject* const type = Py_TYPE(object.ptr());
-  {
-    nb::ft_lock_guard lock(mutex);
-    if (const auto found = known.find(type); found != known.end()) return found->second;
-  }
-  const DLPackExchangeAPI* functions = look_up_functions(type);
-  nb::ft_lock_guard lock(mutex);
-  if (known.size() < 1000 && known.emplace(type, functions).second) Py_INCREF(reinterpret_cast<PyObject*>(type));
-  return functions;
+  if (const Exchange* found = known.find(type)) return *found;
+  const Exchange exchange = look_up_exchange(type);
+  if (known.add(type, exchange)) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return exchange;
 }
 
 /// Makes the consumer's stream wait for the one that the other library works on. False when that is for the object's
 /// own methods: streams that are meant by a number belong to the current device, which another tensor is not on.
 bool order_after(const DLPackExchangeAPI& functions, DLDevice device, nb::handle stream) {
+  if (is_unordered(stream)) return true;
   const nb::object wanted = consumer_stream(device.device_type, stream);
   const bool is_on_device = device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
   const std::int64_t number =
@@ -81,30 +90,62 @@ bool is_known_device(DLDeviceType kind) {
   return kind == kDLCPU || kind == kDLCUDA || kind == kDLCUDAHost || kind == kDLCUDAManaged;
 }
 
-}  // namespace
+/// Whether PyTorch's managed tensor has other strides than the tensor itself: of axes with one element it may.
+bool are_strides_changed(const DLTensor& tensor) {
+  std::int64_t dense = 1;
+  for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
+    if (tensor.shape[axis] == 1 && tensor.strides[axis] != dense) return true;
+    dense *= tensor.shape[axis];
+  }
+  return false;
+}
 
-bool has_exchange_functions(nb::handle object) { return functions_of(object) != nullptr; }
+/// Without a managed tensor, which takes several times as long to make. That of PyTorch keeps no more than the object
+/// does, and says nothing else: none of its tensors is read-only. Of others we don't know that.
+std::optional<PythonView> described_view(const DLPackExchangeAPI& functions, nb::handle object) {
+  DLTensor tensor{};
+  if (!functions.dltensor_from_py_object_no_sync) return std::nullopt;
+  if (functions.dltensor_from_py_object_no_sync(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (tensor.ndim > TensorCopy::max_axes || !tensor.strides || are_strides_changed(tensor)) return std::nullopt;
+  return view_of_copy(tensor);
+}
 
-std::optional<PythonView> view_by_exchange(nb::handle object, nb::handle stream) {
-  const DLPackExchangeAPI* functions = functions_of(object);
-  if (!functions) return std::nullopt;
+std::optional<PythonView> managed_view(const DLPackExchangeAPI& functions, nb::handle object) {
   DLManagedTensorVersioned* managed = nullptr;
-  if (functions->managed_tensor_from_py_object_no_sync(object.ptr(), &managed) != 0 || !managed) {
+  if (functions.managed_tensor_from_py_object_no_sync(object.ptr(), &managed) != 0 || !managed) {
     PyErr_Clear();  // __dlpack__ will say it
     return std::nullopt;
   }
   PythonView view = view_of_tensor(managed);
-  const DLDevice device = view.tensor->device;
+  if (managed->version.major != DLPACK_MAJOR_VERSION) return std::nullopt;
+  return view;
+}
+
+}  // namespace
+
+bool has_exchange_functions(nb::handle object) { return exchange_of(object).functions != nullptr; }
+
+std::optional<PythonView> view_by_exchange(nb::handle object, nb::handle stream) {
+  const Exchange exchange = exchange_of(object);
+  if (!exchange.functions) return std::nullopt;
+  std::optional<PythonView> view;
+  if (exchange.is_torch) view = described_view(*exchange.functions, object);
+  if (!view) view = managed_view(*exchange.functions, object);
+  if (!view) return std::nullopt;
+  const DLDevice device = view->tensor->device;
   // PyTorch notes of complex numbers that they are conjugate; only __dlpack__ looks at that.
-  if (managed->version.major != DLPACK_MAJOR_VERSION || view.tensor->dtype.code == kDLComplex ||
-      !is_known_device(device.device_type) || !order_after(*functions, device, stream))
+  if (view->tensor->dtype.code == kDLComplex || !is_known_device(device.device_type) ||
+      !order_after(*exchange.functions, device, stream))
     return std::nullopt;
-  view.exporting_obj = nb::borrow(object);
+  view->exporting_obj = nb::borrow(object);
   return view;
 }
 
 std::optional<DLTensor> tensor_by_exchange(nb::handle object) {
-  const DLPackExchangeAPI* functions = functions_of(object);
+  const DLPackExchangeAPI* functions = exchange_of(object).functions;
   DLTensor tensor{};
   if (!functions || !functions->dltensor_from_py_object_no_sync) return std::nullopt;
   if (functions->dltensor_from_py_object_no_sync(object.ptr(), &tensor) == 0) return tensor;

@@ -20,4 +20,10 @@ std::optional<DLTensor> tensor_by_exchange(nb::handle object);
 /// where an order is needed.
 nb::object consumer_stream(int kind, nb::handle stream);
 
+/// Whether the caller asked for no order, by the number -1.
+inline bool is_unordered(nb::handle stream) {
+  int overflow = 0;
+  return PyLong_CheckExact(stream.ptr()) && PyLong_AsLongAndOverflow(stream.ptr(), &overflow) == -1 && overflow == 0;
+}
+
 }  // namespace cuprum::python

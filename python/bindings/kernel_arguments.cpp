@@ -2,11 +2,11 @@
 
 #include <complex>
 #include <cstring>
-#include <unordered_map>
 
 #include "bindings/dlpack_exchange.hpp"
 #include "bindings/tensor_map.hpp"
 #include "bindings/texture.hpp"
+#include "bindings/type_table.hpp"
 
 namespace cuprum::python {
 namespace {
@@ -32,7 +32,7 @@ enum class Passing {
 
 /// The same, and where the bytes of an object are that has them inside of itself, as scalars of NumPy have.
 struct Way {
-  Passing passing;
+  Passing passing = Passing::unknown;
   std::uint16_t offset = 0, size = 0;
 };
 
@@ -104,17 +104,12 @@ bool is_own_type(PyTypeObject* type) {
 
 /// By type, found once. Types of others that arguments had are kept, so that none takes the place of another.
 Way way_of(nb::handle argument) {
-  static std::unordered_map<PyTypeObject*, Way>& known = *new std::unordered_map<PyTypeObject*, Way>;
-  static nb::ft_mutex mutex;
+  static constinit TypeTable<Way> known;
   PyTypeObject* const type = Py_TYPE(argument.ptr());
-  {
-    nb::ft_lock_guard lock(mutex);
-    if (const auto found = known.find(type); found != known.end()) return found->second;
-  }
+  if (const Way* found = known.find(type)) return *found;
   const Way way = look_up_way(argument);
   if (way.passing == Passing::unknown || (way.passing == Passing::array && !is_array_type(argument.type()))) return way;
-  nb::ft_lock_guard lock(mutex);
-  if (known.emplace(type, way).second && !is_own_type(type)) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  if (known.add(type, way) && !is_own_type(type)) Py_INCREF(reinterpret_cast<PyObject*>(type));
   return way;
 }
 
@@ -168,6 +163,10 @@ KernelArgumentList::KernelArgumentList(const Kernel& kernel, PyObject* const* ar
   const std::optional<std::span<const ParameterInfo>> declared = kernel.known_arguments_info();
   try {
     for (std::size_t i = 0; i < count; ++i) {
+      if (Py_TYPE(arguments[i]) == scalar_type_) {
+        put_inside(i, arguments[i]);
+        continue;
+      }
       std::optional<std::size_t> size;
       if (declared && i < declared->size()) size = (*declared)[i].size;
       add(i, arguments[i], size);
@@ -190,15 +189,21 @@ void KernelArgumentList::put(std::size_t index, const T& value) {
   sizes_[index] = sizeof value;
 }
 
+inline void KernelArgumentList::put_inside(std::size_t index, nb::handle scalar) {
+  addresses_[index] = reinterpret_cast<const char*>(scalar.ptr()) + scalar_offset_;
+  sizes_[index] = scalar_size_;
+}
+
 void KernelArgumentList::add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared) {
   if (PyLong_CheckExact(argument.ptr())) return put_integer(index, argument, declared);
   if (const Buffer* buffer = exactly<Buffer>(argument)) return put(index, detail::address_of(*buffer));
   const Way way = way_of(argument);
   switch (way.passing) {
     case Passing::inside:
-      addresses_[index] = reinterpret_cast<const char*>(argument.ptr()) + way.offset;
-      sizes_[index] = way.size;
-      return;
+      scalar_type_ = Py_TYPE(argument.ptr());
+      scalar_offset_ = way.offset;
+      scalar_size_ = way.size;
+      return put_inside(index, argument);
     case Passing::buffer: return put(index, detail::address_of(*nb::inst_ptr<Buffer>(argument)));
     case Passing::view: return put(index, nb::inst_ptr<PythonView>(argument)->ptr);
     case Passing::condition:

@@ -33,6 +33,7 @@ class KernelArgumentList {
   void add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared);
   template <typename T>
   void put(std::size_t index, const T& value);
+  void put_inside(std::size_t index, nb::handle scalar);
   void put_integer(std::size_t index, nb::handle number, std::optional<std::size_t> declared);
   void put_float(std::size_t index, nb::handle number, std::optional<std::size_t> declared);
   void put_complex(std::size_t index, nb::handle number);
@@ -50,6 +51,8 @@ class KernelArgumentList {
   Value* values_ = few_values_.data();
   const void** addresses_ = few_addresses_.data();
   std::size_t* sizes_ = few_sizes_.data();
+  PyTypeObject* scalar_type_ = nullptr;  ///< of the latest argument that has its bytes inside, and where they are
+  std::uint16_t scalar_offset_ = 0, scalar_size_ = 0;
   std::vector<Py_buffer> views_;
   std::vector<nb::object> objects_;
 };

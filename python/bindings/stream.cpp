@@ -1,4 +1,6 @@
 // Streams: see <cuprum/stream.hpp>.
+#include <cuprum/detail/record.hpp>
+
 #include "bindings/common.hpp"
 #include "bindings/event.hpp"
 
@@ -55,11 +57,10 @@ nb::object record(const Stream& self, nb::handle event, nb::handle options) {
     if (!exact && !nb::isinstance<Event>(event))
       throw nb::type_error(("event must be an Event, not " + type_of(event)).c_str());
     const Event& given = exact ? *exact : *nb::inst_ptr<Event>(event);
-    if (given.is_ipc_enabled()) {
+    if (!without_gil([&] { return detail::record_unless_shared(self, given); })) {
       throw nb::type_error(
           "IPC-enabled events should not be re-recorded, instead create a new event by supplying options.");
     }
-    without_gil([&] { self.record(given); });
     return nb::borrow(event);
   }
   const EventOptions wanted = event_options_from(options);

@@ -20,16 +20,25 @@ void nanobind::detail::wrap_destruct<cuprum::python::PythonView>(void* object) n
 namespace cuprum::python {
 namespace {
 
+/// Whether it has an attribute of a name that is made once.
+bool has(nb::handle object, MadeOnce& name, const char* text) {
+  const nb::handle made = name.get([&] { return nb::steal(PyUnicode_InternFromString(text)); });
+  return nb::hasattr(object, made);
+}
+
 bool has_dlpack(nb::handle object) {
+  static MadeOnce dlpack, dlpack_device, interface;
   if (has_exchange_functions(object)) return true;
-  if (nb::hasattr(object, "__dlpack__") && nb::hasattr(object, "__dlpack_device__")) return true;
-  if (nb::hasattr(object, "__cuda_array_interface__")) return false;
+  if (has(object, dlpack, "__dlpack__") && has(object, dlpack_device, "__dlpack_device__")) return true;
+  if (has(object, interface, "__cuda_array_interface__")) return false;
   throw nb::buffer_error(
       ("the input object does not support any data exchange protocol: obj is a " + type_of(object)).c_str());
 }
 
 PythonView view_from_any(nb::handle object, nb::handle stream) {
-  return has_dlpack(object) ? view_from_dlpack(object, stream) : view_from_cuda_array_interface(object, stream);
+  if (std::optional<PythonView> view = quick_view(object, stream)) return std::move(*view);
+  return has_dlpack(object) ? view_by_dlpack_methods(object, stream)
+                            : view_from_cuda_array_interface(object, stream);
 }
 
 void warn_deprecated(const std::string& message) {
@@ -193,6 +202,14 @@ int clear(PyObject* self) {
   return 0;
 }
 
+/// Where a tensor is that the view holds.
+void place_at(PythonView& view, const DLTensor& tensor) {
+  view.tensor = &tensor;
+  view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
+  view.is_device_accessible = tensor.device.device_type != kDLCPU;
+  view.device_id = view.is_device_accessible ? tensor.device.device_id : -1;
+}
+
 PyType_Slot view_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
 
@@ -225,14 +242,26 @@ void bind_fields(nb::class_<PythonView>& bound) {
 
 }  // namespace
 
+TensorCopy::TensorCopy(const DLTensor& other) : tensor(other) {
+  std::copy_n(other.shape, other.ndim, extents);
+  tensor.shape = extents;
+  if (!other.strides) return;
+  tensor.strides = extents + other.ndim;
+  std::copy_n(other.strides, other.ndim, tensor.strides);
+}
+
 PythonView view_of_tensor(DLManagedTensorVersioned* tensor) {
   PythonView view;
   view.memory = std::shared_ptr<DLManagedTensorVersioned>(tensor, DLPackDeleter{});
-  view.tensor = &tensor->dl_tensor;
-  view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor->dl_tensor.data) + tensor->dl_tensor.byte_offset;
+  place_at(view, tensor->dl_tensor);
   view.readonly = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-  view.is_device_accessible = tensor->dl_tensor.device.device_type != kDLCPU;
-  view.device_id = view.is_device_accessible ? tensor->dl_tensor.device.device_id : -1;
+  return view;
+}
+
+PythonView view_of_copy(const DLTensor& tensor) {
+  PythonView view;
+  view.copy = std::make_shared<const TensorCopy>(tensor);
+  place_at(view, view.copy->tensor);
   return view;
 }
 

@@ -9,6 +9,18 @@
 
 namespace cuprum::python {
 
+/// A tensor with extents of its own.
+struct TensorCopy {
+  static constexpr int max_axes = 8;
+
+  explicit TensorCopy(const DLTensor& other);
+  TensorCopy(const TensorCopy&) = delete;
+  TensorCopy& operator=(const TensorCopy&) = delete;
+
+  DLTensor tensor;
+  std::int64_t extents[2 * max_axes];  ///< the shape, then the strides
+};
+
 struct PythonView {
   std::uint64_t ptr = 0;   ///< of the element at index (0, 0, …)
   std::uint64_t base = 0;  ///< where the layout's offsets count from
@@ -17,10 +29,12 @@ struct PythonView {
   bool readonly = false;
   nb::object exporting_obj;
 
-  const DLTensor* tensor = nullptr;  ///< which `memory` holds; null for views that are not from DLPack
+  const DLTensor* tensor = nullptr;  ///< which `memory` or `copy` holds; null for views that are not from DLPack
   std::shared_ptr<void> memory;      ///< what keeps the memory besides `exporting_obj`
-  nb::object dtype;                  ///< a numpy.dtype, or None; invalid until somebody asks
-  nb::object layout;                 ///< the Python object; invalid until somebody asks
+  std::shared_ptr<const TensorCopy> copy;  ///< where `exporting_obj` alone keeps the memory
+  nb::object shape, strides;               ///< tuples that CuPy made, strides in bytes; invalid for other views
+  nb::object dtype;                        ///< a numpy.dtype, or None; invalid until somebody asks
+  nb::object layout;                       ///< the Python object; invalid until somebody asks
 };
 
 /// The layout, made now if need be. ValueError for an empty view.
@@ -31,6 +45,9 @@ nb::object dtype_of_view(PythonView& view);
 /// From objects with __dlpack__, __cuda_array_interface__ and __array_interface__. BufferError when they say what is
 /// not understood.
 PythonView view_from_dlpack(nb::handle object, nb::handle stream);
+/// The two parts of the first: what needs no call of the object's methods, if that can be, and those methods.
+std::optional<PythonView> quick_view(nb::handle object, nb::handle stream);
+PythonView view_by_dlpack_methods(nb::handle object, nb::handle stream);
 PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream);
 PythonView view_from_array_interface(nb::handle object);
 
@@ -40,6 +57,8 @@ nb::tuple device_of_view(const PythonView& view);
 nb::object capsule_of_view(nb::handle self, bool is_versioned);
 /// The view of a tensor, which it takes over.
 PythonView view_of_tensor(DLManagedTensorVersioned* tensor);
+/// The view of a tensor that somebody else keeps, of at most TensorCopy::max_axes axes.
+PythonView view_of_copy(const DLTensor& tensor);
 /// What DLPackExchangeAPI of dlpack.h describes, as a capsule.
 nb::object exchange_api();
 

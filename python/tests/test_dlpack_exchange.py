@@ -54,15 +54,16 @@ class Exporter:
 
     asked = 0
 
-    def __init__(self, buffer, shape, kind=CUDA, code=FLOAT, bits=32, offset=0, is_broken=False, managed_version=1):
+    def __init__(self, buffer, shape, kind=CUDA, code=FLOAT, bits=32, offset=0, is_broken=False, managed_version=1, strides=None):
         self.buffer, self.shape, self.kind, self.code, self.bits = buffer, shape, kind, code, bits
-        self.offset, self.is_broken, self.managed_version = offset, is_broken, managed_version
+        self.offset, self.is_broken, self.managed_version, self.strides = offset, is_broken, managed_version, strides
 
     def fill(self, tensor):
         self.extents = (c.c_int64 * len(self.shape))(*self.shape)
         tensor.data, tensor.device_type, tensor.device_id = int(self.buffer.handle), self.kind, 0
         tensor.ndim, tensor.code, tensor.bits, tensor.lanes = len(self.shape), self.code, self.bits, 1
-        tensor.shape, tensor.strides, tensor.byte_offset = self.extents, None, self.offset
+        self.steps = None if self.strides is None else (c.c_int64 * len(self.strides))(*self.strides)
+        tensor.shape, tensor.strides, tensor.byte_offset = self.extents, self.steps, self.offset
 
     def __dlpack_device__(self):
         return (self.kind, 0)
@@ -152,6 +153,69 @@ def test_all_ways_to_make_a_view_use_them(buffer):
     with pytest.warns(DeprecationWarning):
         assert StridedMemoryView(Array(buffer, (4,)), -1).shape == (4,)
     assert Array.asked == 0
+
+
+@pytest.mark.parametrize("kind", [CUDA, CPU])
+@pytest.mark.parametrize(
+    "shape, strides", [((), ()), ((5,), (1,)), ((2, 8), (1, 2)), ((3, 0, 2), (0, 2, 1)), ((2,) * 8, (0, 1) * 4), ((3, 1), (1, 1))]
+)
+def test_views_of_pytorch_need_no_managed_tensor(buffer, shape, strides, kind):
+    Mine = type("Mine", (exporter_class(__module__="torch"),), {})  # as torch.nn.Parameter derives
+    for stream in (-1, 1, 0) if kind == CPU else (-1,):
+        array = Mine(buffer, shape, strides=strides, kind=kind, offset=8)
+        view = StridedMemoryView.from_any_interface(array, stream)
+        assert not held and Mine.asked == 0
+        array.extents[:] = array.steps[:] = [7] * len(shape)  # as a tensor's change that is resized in place
+        assert (view.ptr, view.shape, view.strides) == (int(buffer.handle) + 8, shape, strides)
+        assert (view.is_device_accessible, view.device_id, view.readonly) == (kind == CUDA, 0 if kind == CUDA else -1, False)
+        assert view.__dlpack_device__() == (kind, 0) and str(view.dtype) == "float32" and view.exporting_obj is array
+        again = view.view(dtype="int32")
+        del view, array
+        gc.collect()
+        assert again.shape == shape and again.strides == strides
+
+
+@pytest.mark.parametrize(
+    "shape, strides", [((1, 4), (9, 1)), ((4, 1), (1, 4)), ((1,) * 9, (1,) * 9), ((4,), None)], ids=["row", "column", "many", "none"]
+)
+def test_tensors_that_pytorch_changes_for_others_are_managed(buffer, shape, strides):
+    view = StridedMemoryView.from_any_interface(exporter_class(__module__="torch")(buffer, shape, strides=strides), -1)
+    assert held and view.shape == shape and view.strides == strides
+
+
+def test_tensors_of_others_are_managed(buffer):
+    for module in ("torchlike", "mine", 3):
+        view = StridedMemoryView.from_any_interface(exporter_class(__module__=module)(buffer, (4,), strides=(1,)), -1)
+        assert held and view.shape == (4,)
+        del view
+        gc.collect()
+
+
+@pytest.mark.parametrize("what", [{"code": COMPLEX, "bits": 64}, {"is_broken": True}], ids=["complex", "broken"])
+def test_what_pytorch_can_not_say_is_asked_of_the_tensor(buffer, what):
+    Array = exporter_class(__module__="torch")
+    with pytest.raises(BufferError, match="asked in Python"):
+        StridedMemoryView.from_any_interface(Array(buffer, (4,), strides=(1,), **what), -1)
+    with pytest.raises(BufferError, match="stream=None is ambiguous"):
+        StridedMemoryView.from_any_interface(Array(buffer, (4,), strides=(1,)), None)
+    with pytest.raises(BufferError, match="device not supported"):
+        StridedMemoryView.from_any_interface(Array(buffer, (4,), strides=(1,), kind=OPENCL), -1)
+
+
+def test_streams_of_pytorch_are_ordered(device, stream, buffer):
+    other = device.create_stream()
+    streams["current"] = int(other.handle)
+    view = StridedMemoryView.from_dlpack(exporter_class(__module__="torch")(buffer, (4,), strides=(1,)), int(stream.handle))
+    assert streams["asked"] == 1 and not held and view.shape == (4,)
+
+
+def test_types_for_which_there_is_no_room_are_looked_up_each_time(buffer):
+    capsule = new_capsule(c.addressof(api), b"dlpack_exchange_api", None)
+    own = {"__dlpack__": Exporter.__dlpack__, "__dlpack_c_exchange_api__": capsule}
+    classes = [type("Array", (Exporter,), own) for _ in range(1500)]
+    for _ in range(2):
+        for number, each in enumerate(classes):
+            assert StridedMemoryView.from_dlpack(each(buffer, (number,)), -1).shape == (number,)
 
 
 def test_streams_are_ordered(device, stream, buffer):

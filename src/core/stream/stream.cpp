@@ -1,3 +1,4 @@
+#include <cuprum/detail/record.hpp>
 #include <cuprum/device.hpp>
 #include <cuprum/stream.hpp>
 #include <ostream>
@@ -79,8 +80,8 @@ void check_recordable(const EventResource& event, const core::ContextRecord& con
   }
 }
 
-void record_on(const StreamResource& queue, const Event& event, const Stream& stream) {
-  const Kept<EventResource> recorded = Access::keep(event);
+void record_on(const StreamResource& queue, const Kept<EventResource>& recorded, const Event& event,
+               const Stream& stream) {
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord& context) {
     check_recordable(*recorded, context, stream);
     return driver::try_call<&Api::cuEventRecord>(recorded->handle, queue.handle);
@@ -166,15 +167,22 @@ void Stream::wait(const Stream& other) const {
 
 Event Stream::record(const Event& event) const {
   const Kept<StreamResource> stream = Access::keep(*this);
-  record_on(*stream, event, *this);
+  record_on(*stream, Access::keep(event), event, *this);
   return event;
+}
+
+bool detail::record_unless_shared(const Stream& stream, const Event& event) {
+  const Kept<EventResource> recorded = Access::keep(event);
+  if (recorded->options.ipc_enabled) return false;
+  record_on(*Access::keep(stream), recorded, event, stream);
+  return true;
 }
 
 Event Stream::record(const EventOptions& options) const {
   const Kept<StreamResource> stream = Access::keep(*this);
   ContextGuard guard(stream->context());
   Event event = Access::make<Event, EventResource>(guard.context(), options);
-  record_on(*stream, event, *this);
+  record_on(*stream, Access::keep(event), event, *this);
   return event;
 }
 
