@@ -54,24 +54,25 @@ bool is_tuple(nb::handle object) { return object.is_valid() && PyTuple_CheckExac
 
 }  // namespace
 
-std::optional<PythonView> view_of_cupy_array(nb::handle array, nb::handle stream) {
+bool fill_from_cupy_array(PythonView& view, nb::handle array, nb::handle stream) {
   static MadeOnce data_name, ptr_name, device_name, shape_name, strides_name, dtype_name;
-  if (!is_cupy_array(array) || !is_unordered(stream)) return std::nullopt;
+  if (!is_cupy_array(array) || !is_unordered(stream)) return false;
   const nb::object data = attribute(array, data_name, "data");
-  if (!data.is_valid()) return std::nullopt;
+  if (!data.is_valid()) return false;
   const std::optional<long long> ptr = number(attribute(data, ptr_name, "ptr"));
   const std::optional<long long> device = number(attribute(data, device_name, "device_id"));
-  PythonView view;
-  view.shape = attribute(array, shape_name, "shape");
-  view.strides = attribute(array, strides_name, "strides");
-  view.dtype = attribute(array, dtype_name, "dtype");
-  if (!ptr || !device || !is_tuple(view.shape) || !is_tuple(view.strides) || !is_plain_dtype(view.dtype))
-    return std::nullopt;
+  nb::object shape = attribute(array, shape_name, "shape");
+  nb::object strides = attribute(array, strides_name, "strides");
+  nb::object dtype = attribute(array, dtype_name, "dtype");
+  if (!ptr || !device || !is_tuple(shape) || !is_tuple(strides) || !is_plain_dtype(dtype)) return false;
+  view.shape = std::move(shape);
+  view.strides = std::move(strides);
+  view.dtype = std::move(dtype);
   view.base = view.ptr = static_cast<std::uint64_t>(*ptr);
   view.device_id = static_cast<int>(*device);
   view.is_device_accessible = true;
   view.exporting_obj = nb::borrow(array);
-  return view;
+  return true;
 }
 
 }  // namespace cuprum::python

@@ -1,12 +1,13 @@
-// Arrays of CuPy, which say all there is to say by attributes. Its __dlpack__ asks the driver what the memory is, twice,
-// which takes longer than all else about a view.
+// Arrays of CuPy, which say all there is to say by attributes. Its __dlpack__ asks the driver what the memory is,
+// twice, which takes longer than all else about a view.
 #pragma once
 
 #include "bindings/strided_memory_view.hpp"
 
 namespace cuprum::python {
 
-/// Of a cupy.ndarray, where no order is asked for (`stream` is -1). Nothing for all else: its methods must be asked.
-std::optional<PythonView> view_of_cupy_array(nb::handle array, nb::handle stream);
+/// Fills an empty view of a cupy.ndarray, where no order is asked for (`stream` is -1). False for all else: its methods
+/// must be asked, and the view stays empty.
+bool fill_from_cupy_array(PythonView& view, nb::handle array, nb::handle stream);
 
 }  // namespace cuprum::python

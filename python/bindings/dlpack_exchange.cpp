@@ -102,46 +102,51 @@ bool are_strides_changed(const DLTensor& tensor) {
 
 /// Without a managed tensor, which takes several times as long to make. That of PyTorch keeps no more than the object
 /// does, and says nothing else: none of its tensors is read-only. Of others we don't know that.
-std::optional<PythonView> described_view(const DLPackExchangeAPI& functions, nb::handle object) {
+bool fill_from_description(PythonView& view, const DLPackExchangeAPI& functions, nb::handle object) {
   DLTensor tensor{};
-  if (!functions.dltensor_from_py_object_no_sync) return std::nullopt;
+  if (!functions.dltensor_from_py_object_no_sync) return false;
   if (functions.dltensor_from_py_object_no_sync(object.ptr(), &tensor) != 0) {
     PyErr_Clear();
-    return std::nullopt;
+    return false;
   }
-  if (tensor.ndim > TensorCopy::max_axes || !tensor.strides || are_strides_changed(tensor)) return std::nullopt;
-  return view_of_copy(tensor);
+  if (tensor.ndim > TensorCopy::max_axes || !tensor.strides || are_strides_changed(tensor)) return false;
+  fill_from_copy(view, tensor);
+  return true;
 }
 
-std::optional<PythonView> managed_view(const DLPackExchangeAPI& functions, nb::handle object) {
+bool fill_from_managed(PythonView& view, const DLPackExchangeAPI& functions, nb::handle object) {
   DLManagedTensorVersioned* managed = nullptr;
   if (functions.managed_tensor_from_py_object_no_sync(object.ptr(), &managed) != 0 || !managed) {
     PyErr_Clear();  // __dlpack__ will say it
-    return std::nullopt;
+    return false;
   }
-  PythonView view = view_of_tensor(managed);
-  if (managed->version.major != DLPACK_MAJOR_VERSION) return std::nullopt;
-  return view;
+  view = view_of_tensor(managed);
+  return managed->version.major == DLPACK_MAJOR_VERSION;
+}
+
+bool try_to_fill(PythonView& view, const Exchange& exchange, nb::handle object, nb::handle stream) {
+  const DLPackExchangeAPI& functions = *exchange.functions;
+  const bool is_described = exchange.is_torch && fill_from_description(view, functions, object);
+  if (!is_described && !fill_from_managed(view, functions, object)) return false;
+  const DLDevice device = view.tensor->device;
+  // PyTorch notes of complex numbers that they are conjugate; only __dlpack__ looks at that.
+  return view.tensor->dtype.code != kDLComplex && is_known_device(device.device_type) &&
+         order_after(functions, device, stream);
 }
 
 }  // namespace
 
 bool has_exchange_functions(nb::handle object) { return exchange_of(object).functions != nullptr; }
 
-std::optional<PythonView> view_by_exchange(nb::handle object, nb::handle stream) {
+bool fill_by_exchange(PythonView& view, nb::handle object, nb::handle stream) {
   const Exchange exchange = exchange_of(object);
-  if (!exchange.functions) return std::nullopt;
-  std::optional<PythonView> view;
-  if (exchange.is_torch) view = described_view(*exchange.functions, object);
-  if (!view) view = managed_view(*exchange.functions, object);
-  if (!view) return std::nullopt;
-  const DLDevice device = view->tensor->device;
-  // PyTorch notes of complex numbers that they are conjugate; only __dlpack__ looks at that.
-  if (view->tensor->dtype.code == kDLComplex || !is_known_device(device.device_type) ||
-      !order_after(*exchange.functions, device, stream))
-    return std::nullopt;
-  view->exporting_obj = nb::borrow(object);
-  return view;
+  if (!exchange.functions) return false;
+  if (!try_to_fill(view, exchange, object, stream)) {
+    view = PythonView();
+    return false;
+  }
+  view.exporting_obj = nb::borrow(object);
+  return true;
 }
 
 std::optional<DLTensor> tensor_by_exchange(nb::handle object) {
@@ -156,7 +161,7 @@ std::optional<DLTensor> tensor_by_exchange(nb::handle object) {
 #else
 
 bool has_exchange_functions(nb::handle) { return false; }
-std::optional<PythonView> view_by_exchange(nb::handle, nb::handle) { return std::nullopt; }
+bool fill_by_exchange(PythonView&, nb::handle, nb::handle) { return false; }
 std::optional<DLTensor> tensor_by_exchange(nb::handle) { return std::nullopt; }
 
 #endif

@@ -9,9 +9,9 @@ namespace cuprum::python {
 /// Whether arrays of the type are described by functions for C.
 bool has_exchange_functions(nb::handle object);
 
-/// A view that those functions describe; nothing where they can't say all there is to say, and the object's own methods
-/// must be asked.
-std::optional<PythonView> view_by_exchange(nb::handle object, nb::handle stream);
+/// Fills an empty view as those functions describe it. False, and the view stays empty, where they can't say all there
+/// is to say, and the object's own methods must be asked.
+bool fill_by_exchange(PythonView& view, nb::handle object, nb::handle stream);
 
 /// Where the array is, for as long as the object is not changed; nothing where those functions don't say it.
 std::optional<DLTensor> tensor_by_exchange(nb::handle object);

@@ -102,14 +102,15 @@ bool is_own_type(PyTypeObject* type) {
                      [&](nb::handle each) { return each.ptr() == reinterpret_cast<PyObject*>(type); });
 }
 
+constinit TypeTable<Way> known_ways;
+
 /// By type, found once. Types of others that arguments had are kept, so that none takes the place of another.
 Way way_of(nb::handle argument) {
-  static constinit TypeTable<Way> known;
   PyTypeObject* const type = Py_TYPE(argument.ptr());
-  if (const Way* found = known.find(type)) return *found;
+  if (const Way* found = known_ways.find(type)) return *found;
   const Way way = look_up_way(argument);
   if (way.passing == Passing::unknown || (way.passing == Passing::array && !is_array_type(argument.type()))) return way;
-  if (known.add(type, way) && !is_own_type(type)) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  if (known_ways.add(type, way) && !is_own_type(type)) Py_INCREF(reinterpret_cast<PyObject*>(type));
   return way;
 }
 
@@ -150,6 +151,29 @@ Buffer buffer_that_keeps_object(const Object& object) {
 
 }  // namespace
 
+template <typename T>
+inline void KernelArgumentList::put(std::size_t index, const T& value) {
+  static_assert(sizeof(T) <= sizeof(Value));
+  std::memcpy(values_[index].bytes, &value, sizeof value);
+  addresses_[index] = values_[index].bytes;
+  sizes_[index] = sizeof value;
+}
+
+inline void KernelArgumentList::put_inside(std::size_t index, nb::handle scalar) {
+  addresses_[index] = reinterpret_cast<const char*>(scalar.ptr()) + scalar_offset_;
+  sizes_[index] = scalar_size_;
+}
+
+inline bool KernelArgumentList::is_scalar(nb::handle argument) {
+  PyTypeObject* const type = Py_TYPE(argument.ptr());
+  const Way* way = known_ways.find(type);
+  if (!way || way->passing != Passing::inside) return false;
+  scalar_type_ = type;
+  scalar_offset_ = way->offset;
+  scalar_size_ = way->size;
+  return true;
+}
+
 KernelArgumentList::KernelArgumentList(const Kernel& kernel, PyObject* const* arguments, std::size_t count)
     : count_(count) {
   if (count > few) {
@@ -163,7 +187,12 @@ KernelArgumentList::KernelArgumentList(const Kernel& kernel, PyObject* const* ar
   const std::optional<std::span<const ParameterInfo>> declared = kernel.known_arguments_info();
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      if (Py_TYPE(arguments[i]) == scalar_type_) {
+      // The usual ones are not worth a call of a function.
+      if (const Buffer* buffer = exactly<Buffer>(arguments[i])) {
+        put(i, detail::address_of(*buffer));
+        continue;
+      }
+      if (Py_TYPE(arguments[i]) == scalar_type_ || is_scalar(arguments[i])) {
         put_inside(i, arguments[i]);
         continue;
       }
@@ -181,29 +210,14 @@ KernelArgumentList::~KernelArgumentList() {
   for (Py_buffer& view : views_) PyBuffer_Release(&view);
 }
 
-template <typename T>
-void KernelArgumentList::put(std::size_t index, const T& value) {
-  static_assert(sizeof(T) <= sizeof(Value));
-  std::memcpy(values_[index].bytes, &value, sizeof value);
-  addresses_[index] = values_[index].bytes;
-  sizes_[index] = sizeof value;
-}
-
-inline void KernelArgumentList::put_inside(std::size_t index, nb::handle scalar) {
-  addresses_[index] = reinterpret_cast<const char*>(scalar.ptr()) + scalar_offset_;
-  sizes_[index] = scalar_size_;
-}
-
 void KernelArgumentList::add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared) {
   if (PyLong_CheckExact(argument.ptr())) return put_integer(index, argument, declared);
-  if (const Buffer* buffer = exactly<Buffer>(argument)) return put(index, detail::address_of(*buffer));
   const Way way = way_of(argument);
   switch (way.passing) {
     case Passing::inside:
-      scalar_type_ = Py_TYPE(argument.ptr());
-      scalar_offset_ = way.offset;
-      scalar_size_ = way.size;
-      return put_inside(index, argument);
+      addresses_[index] = reinterpret_cast<const char*>(argument.ptr()) + way.offset;
+      sizes_[index] = way.size;
+      return;
     case Passing::buffer: return put(index, detail::address_of(*nb::inst_ptr<Buffer>(argument)));
     case Passing::view: return put(index, nb::inst_ptr<PythonView>(argument)->ptr);
     case Passing::condition:

@@ -33,6 +33,8 @@ class KernelArgumentList {
   void add(std::size_t index, nb::handle argument, std::optional<std::size_t> declared);
   template <typename T>
   void put(std::size_t index, const T& value);
+  /// Whether its type is known to have the bytes inside, and then notes where.
+  bool is_scalar(nb::handle argument);
   void put_inside(std::size_t index, nb::handle scalar);
   void put_integer(std::size_t index, nb::handle number, std::optional<std::size_t> declared);
   void put_float(std::size_t index, nb::handle number, std::optional<std::size_t> declared);

@@ -36,9 +36,11 @@ bool has_dlpack(nb::handle object) {
 }
 
 PythonView view_from_any(nb::handle object, nb::handle stream) {
-  if (std::optional<PythonView> view = quick_view(object, stream)) return std::move(*view);
-  return has_dlpack(object) ? view_by_dlpack_methods(object, stream)
-                            : view_from_cuda_array_interface(object, stream);
+  PythonView view;
+  if (!fill_quickly(view, object, stream)) {
+    view = has_dlpack(object) ? view_by_dlpack_methods(object, stream) : view_from_cuda_array_interface(object, stream);
+  }
+  return view;
 }
 
 void warn_deprecated(const std::string& message) {
@@ -258,11 +260,9 @@ PythonView view_of_tensor(DLManagedTensorVersioned* tensor) {
   return view;
 }
 
-PythonView view_of_copy(const DLTensor& tensor) {
-  PythonView view;
+void fill_from_copy(PythonView& view, const DLTensor& tensor) {
   view.copy = std::make_shared<const TensorCopy>(tensor);
   place_at(view, view.copy->tensor);
-  return view;
 }
 
 void bind_strided_memory_view(nb::module_& module) {

@@ -29,8 +29,8 @@ struct PythonView {
   bool readonly = false;
   nb::object exporting_obj;
 
-  const DLTensor* tensor = nullptr;  ///< which `memory` or `copy` holds; null for views that are not from DLPack
-  std::shared_ptr<void> memory;      ///< what keeps the memory besides `exporting_obj`
+  const DLTensor* tensor = nullptr;        ///< which `memory` or `copy` holds; null for views that are not from DLPack
+  std::shared_ptr<void> memory;            ///< what keeps the memory besides `exporting_obj`
   std::shared_ptr<const TensorCopy> copy;  ///< where `exporting_obj` alone keeps the memory
   nb::object shape, strides;               ///< tuples that CuPy made, strides in bytes; invalid for other views
   nb::object dtype;                        ///< a numpy.dtype, or None; invalid until somebody asks
@@ -45,8 +45,9 @@ nb::object dtype_of_view(PythonView& view);
 /// From objects with __dlpack__, __cuda_array_interface__ and __array_interface__. BufferError when they say what is
 /// not understood.
 PythonView view_from_dlpack(nb::handle object, nb::handle stream);
-/// The two parts of the first: what needs no call of the object's methods, if that can be, and those methods.
-std::optional<PythonView> quick_view(nb::handle object, nb::handle stream);
+/// The two parts of the first. Fills an empty view without calling the object's methods; false where that can't be, and
+/// the view stays empty.
+bool fill_quickly(PythonView& view, nb::handle object, nb::handle stream);
 PythonView view_by_dlpack_methods(nb::handle object, nb::handle stream);
 PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream);
 PythonView view_from_array_interface(nb::handle object);
@@ -57,8 +58,8 @@ nb::tuple device_of_view(const PythonView& view);
 nb::object capsule_of_view(nb::handle self, bool is_versioned);
 /// The view of a tensor, which it takes over.
 PythonView view_of_tensor(DLManagedTensorVersioned* tensor);
-/// The view of a tensor that somebody else keeps, of at most TensorCopy::max_axes axes.
-PythonView view_of_copy(const DLTensor& tensor);
+/// Fills a view of a tensor that somebody else keeps, of at most TensorCopy::max_axes axes.
+void fill_from_copy(PythonView& view, const DLTensor& tensor);
 /// What DLPackExchangeAPI of dlpack.h describes, as a capsule.
 nb::object exchange_api();
 

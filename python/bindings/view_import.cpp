@@ -2,8 +2,8 @@
 #include <cuprum/dlpack.hpp>
 #include <unordered_map>
 
-#include "bindings/dlpack.hpp"
 #include "bindings/cupy_array.hpp"
+#include "bindings/dlpack.hpp"
 #include "bindings/dlpack_exchange.hpp"
 #include "bindings/strided_memory_view.hpp"
 
@@ -238,8 +238,7 @@ nb::handle filled_in(nb::object& field, Make&& make) {
 const PythonLayout& layout_of(PythonView& view) {
   const nb::handle layout = filled_in(view.layout, [&] {
     if (view.shape.is_valid()) {
-      return nb::cast(
-          layout_from(view.shape, view.strides, nb::cast<std::int64_t>(view.dtype.attr("itemsize")), true));
+      return nb::cast(layout_from(view.shape, view.strides, nb::cast<std::int64_t>(view.dtype.attr("itemsize")), true));
     }
     if (!view.tensor) throw nb::value_error("Cannot infer layout from the exporting object");
     return nb::cast(layout_of_tensor(*view.tensor));
@@ -267,14 +266,14 @@ nb::object consumer_stream(int kind, nb::handle stream) {
   return number;
 }
 
-std::optional<PythonView> quick_view(nb::handle object, nb::handle stream) {
-  if (std::optional<PythonView> view = view_by_exchange(object, stream)) return view;
-  return view_of_cupy_array(object, stream);
+bool fill_quickly(PythonView& view, nb::handle object, nb::handle stream) {
+  return fill_by_exchange(view, object, stream) || fill_from_cupy_array(view, object, stream);
 }
 
 PythonView view_from_dlpack(nb::handle object, nb::handle stream) {
-  if (std::optional<PythonView> view = quick_view(object, stream)) return std::move(*view);
-  return view_by_dlpack_methods(object, stream);
+  PythonView view;
+  if (!fill_quickly(view, object, stream)) view = view_by_dlpack_methods(object, stream);
+  return view;
 }
 
 PythonView view_by_dlpack_methods(nb::handle object, nb::handle stream) {
