@@ -6,11 +6,15 @@ that needs it is used.
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprum import CUDAError, NVRTCError
 from cuprum._options import check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["binding_version", "check_or_create_options", "driver_version", "handle_return"]
 
@@ -36,12 +40,17 @@ def handle_return(result: tuple[Any, ...], handle: object = None) -> Any:
 def _error(code: Any, handle: object) -> CUDAError:
     kind = type(code).__name__
     if kind == "CUresult":
-        return CUDAError(_described(code, _binding("driver").cuGetErrorString))
+        return CUDAError(_explained(code, "DRIVER_CU_RESULT_EXPLANATIONS", _binding("driver").cuGetErrorString))
     if kind == "cudaError_t":
-        return CUDAError(_described(code, _binding("runtime").cudaGetErrorString))
+        return CUDAError(_explained(code, "RUNTIME_CUDA_ERROR_EXPLANATIONS", _binding("runtime").cudaGetErrorString))
     if kind == "nvrtcResult":
         return NVRTCError(_described(code, _binding("nvrtc").nvrtcGetErrorString) + _log(handle))
     raise RuntimeError(f"Unknown error type: {code!r} is no error code of cuda.bindings' driver, runtime or nvrtc")
+
+
+def _explained(code: Any, table: str, describe: Any) -> str:
+    explanation = _explanations(table).get(int(code))
+    return f"{code.name}: {explanation}" if explanation else _described(code, describe)
 
 
 def _described(code: Any, describe: Any) -> str:
@@ -120,6 +129,33 @@ def _get_nvvm_module() -> Any:
     return nvvm
 
 
+def cast_to_3_tuple(label: str, cfg: object) -> tuple[int, int, int]:
+    """The extents of a grid or a block, filled up with ones: an int is the first of them."""
+    extents = cfg if isinstance(cfg, tuple) else (cfg,)
+    expected = f"{label} must be an int, or a tuple with up to 3 ints"
+    if len(extents) > 3:
+        raise ValueError(f"{expected} (got tuple with length {len(extents)})")
+    if not all(isinstance(extent, int) for extent in extents):
+        raise ValueError(f"{expected} (got {cfg})")
+    if any(extent < 1 for extent in extents):
+        raise ValueError(f"{label} value must be >= 1 (got {cfg})")
+    return (*extents, 1, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def precondition(checker: Callable[..., None], what: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that calls ``checker(*args, what=what, **kwargs)`` before the function; the checker raises."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            checker(*args, **kwargs, what=what)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
 def is_sequence(value: object) -> bool:
     """Whether `value` is a list or a tuple."""
     return isinstance(value, (list, tuple))
@@ -142,7 +178,24 @@ def _binding(name: str) -> Any:
         ) from error
 
 
+# Tables of what error codes mean, and the enumerations whose documentation they are.
+_EXPLANATIONS = {
+    "DRIVER_CU_RESULT_EXPLANATIONS": ("driver", "CUresult"),
+    "RUNTIME_CUDA_ERROR_EXPLANATIONS": ("runtime", "cudaError_t"),
+}
+
+
+@functools.cache
+def _explanations(table: str) -> Any:
+    from cuprum._cuda_core._utils.enum_explanations_helpers import get_best_available_explanations
+
+    binding, enumeration = _EXPLANATIONS[table]
+    return get_best_available_explanations(getattr(_binding(binding), enumeration), {})
+
+
 def __getattr__(name: str) -> Any:
+    if name in _EXPLANATIONS:
+        return _explanations(name)
     if name in _BINDINGS:
         return _binding(name)
     if name == "StrEnum":

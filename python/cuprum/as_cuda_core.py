@@ -13,7 +13,8 @@ cuprum doesn't have raise ImportError or AttributeError that says so.
 
 How: a finder at the head of ``sys.meta_path`` answers for ``cuda.core`` and all below it with modules that look their
 names up in cuprum's. A public module such as ``cuda.core.graph`` is ``cuprum.graph``; private ones such as
-``cuda.core._stream``, under which programs import public things, look in all of cuprum.
+``cuda.core._stream``, under which programs import public things, look in all of cuprum, and before that in what
+``cuprum/_cuda_core`` has for them of cuda.core's own private names.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import importlib
 import importlib.util
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +184,19 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__file__ = cuprum.__file__
+        file = private_file(module.__name__)
+        if file is not None:
+            code = SourceFileLoader(module.__name__, str(file)).get_code(module.__name__)
+            exec(code, module.__dict__)  # type: ignore[arg-type]
+            return
         first = _import_if_there(module._sources[0])  # type: ignore[attr-defined]
         module.__doc__ = first.__doc__
         if module.__name__ in (ROOT, f"{ROOT}.experimental", f"{ROOT}._version"):
             module.__version__ = INTERFACE_VERSION  # type: ignore[attr-defined]
+        if module.__name__ == ROOT:
+            from cuprum._cuda_core import members
+
+            members.add()
         if module.__name__ == f"{ROOT}._device":
             import threading
 
@@ -204,7 +215,7 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         inner = inner[len("experimental") + 1 :]
     if not inner:
         return ("cuprum", "cuprum.graph", "cuprum.utils") if experimental else ("cuprum",)
-    if inner in PRIVATE_MODULES:
+    if inner in PRIVATE_MODULES or private_file(f"{ROOT}.{inner}") is not None:
         return EVERYWHERE
     if inner in SYSTEM_MODULES:
         return ("cuprum.system._device", "cuprum.system", "cuprum.system._events", "cuprum.system._nvml_context")
@@ -218,6 +229,15 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
     if _import_if_there(module) is None or not _is_public(inner):
         return None
     return (module,)
+
+
+def private_file(fullname: str) -> Path | None:
+    """The file of cuprum/_cuda_core that holds cuda.core's private names of the module `fullname`, where there is one."""
+    parts = fullname[len(ROOT) + 1 :].split(".")
+    if not parts[-1].startswith("_") and parts[0] != "_utils":
+        return None
+    file = Path(cuprum.__file__).with_name("_cuda_core").joinpath(*parts).with_suffix(".py")
+    return file if file.is_file() else None
 
 
 def _is_public(inner: str) -> bool:
