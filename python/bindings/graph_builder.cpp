@@ -16,7 +16,7 @@ using graph::GraphBuilder;
 
 /// Builders are returned as the objects that they are, not as copies: `builder.begin_building() is builder`.
 nb::object begin_building(nb::handle self, std::optional<std::string> given) {
-  const std::string mode = given.value_or("relaxed");
+  const std::string mode = given.value_or("None");
   CaptureMode wanted = CaptureMode::relaxed;
   if (mode == "global") {
     wanted = CaptureMode::global;

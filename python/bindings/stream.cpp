@@ -80,7 +80,8 @@ Stream own_stream_from(nb::handle object) {
   if (nb::isinstance<Stream>(object)) return nb::cast<Stream>(object);
   if (nb::isinstance<graph::GraphBuilder>(object)) return nb::cast<const graph::GraphBuilder&>(object).stream();
   if (object.is_none())
-    throw nb::type_error("stream is required: pass device.default_stream explicitly to use the default stream");
+    throw nb::type_error(
+        "stream is required and must not be None: pass device.default_stream explicitly to use the default stream");
   throw nb::type_error(("Stream or GraphBuilder expected as the stream, not " + type_of(object)).c_str());
 }
 
@@ -141,6 +142,15 @@ void bind_stream(nb::module_& module) {
       ">>> Device().set_current()\n"
       ">>> default_stream() == Device().default_stream\n"
       "True\n");
+  module.def(
+      "_stream_as",
+      [](const nb::type_object_t<Stream>& type, const Stream& stream) {
+        nb::object object = nb::inst_alloc(type);
+        new (nb::inst_ptr<Stream>(object)) Stream(stream);
+        nb::inst_mark_ready(object);
+        return object;
+      },
+      "type"_a, "stream"_a, "The stream as an object of a class that derives from Stream.");
   module.def(
       "Stream_accept",
       [](nb::handle object, bool allow_stream_protocol) {

@@ -236,8 +236,8 @@ def private_file(fullname: str) -> Path | None:
     parts = fullname[len(ROOT) + 1 :].split(".")
     if not parts[-1].startswith("_") and parts[0] != "_utils":
         return None
-    file = Path(cuprum.__file__).with_name("_cuda_core").joinpath(*parts).with_suffix(".py")
-    return file if file.is_file() else None
+    place = Path(cuprum.__file__).with_name("_cuda_core").joinpath(*parts)
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
 
 
 def _is_public(inner: str) -> bool:

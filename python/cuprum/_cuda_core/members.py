@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprum import Device, LinkerOptions, Stream, VirtualMemoryResourceOptions
-from cuprum._cuda_core import graph_entry, linker_options, virtual_memory
-from cuprum._options import check_options
-from cuprum._options import StreamOptions
+from cuprum import LinkerOptions, ProgramOptions, Stream, VirtualMemoryResourceOptions
+from cuprum._cuda_core import graph_entry, linker_options, program_options, streams, virtual_memory
 from cuprum.graph import GraphDefinition
 
 
 def add() -> None:
     """Give the classes their private members."""
-    GraphDefinition._entry = property(graph_entry.entry_of)  # type: ignore[attr-defined]
-    LinkerOptions._prepare_nvjitlink_options = linker_options.for_nvjitlink  # type: ignore[attr-defined]
-    LinkerOptions._prepare_driver_options = linker_options.for_driver  # type: ignore[attr-defined]
+    members: dict[type, dict[str, Any]] = {
+        GraphDefinition: {"_entry": property(graph_entry.entry_of)},
+        LinkerOptions: {
+            "_prepare_nvjitlink_options": linker_options.for_nvjitlink,
+            "_prepare_driver_options": linker_options.for_driver,
+        },
+        ProgramOptions: {
+            "_name": property(program_options.name),
+            "_prepare_extra_sources_bytes": program_options.extra_sources,
+        },
+        Stream: {
+            "_init": classmethod(streams.make),
+            "_legacy_default": classmethod(streams.legacy_default),
+            "_per_thread_default": classmethod(streams.per_thread_default),
+        },
+    }
+    for cls, added in members.items():
+        for name, value in added.items():
+            setattr(cls, name, value)
     virtual_memory.add_tables(VirtualMemoryResourceOptions)

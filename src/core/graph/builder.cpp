@@ -24,7 +24,7 @@ using detail::GraphBuilderResource;
 std::shared_ptr<GraphBuilderResource> detail::GraphAccess::builder(const graph::GraphBuilder& builder) {
   if (!builder.shared_) core::refuse_empty("graph builder");
   if (auto resource = open_builder(builder)) return resource;
-  throw WrongState("this graph builder is closed: close() was called on it or on a copy, or it was joined");
+  throw WrongState("Graph builder has been closed: close() was called on it or on a copy, or it was joined");
 }
 
 graph::GraphBuilder Stream::create_graph_builder() const {
@@ -105,9 +105,10 @@ Stream GraphBuilder::stream() const { return GraphAccess::builder(*this)->stream
 GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
   const auto kept_builder = GraphAccess::builder(*this);
   GraphBuilderResource& builder = *kept_builder;
-  if (builder.state == State::capturing) throw WrongState(text("begin_building: ", *this, " is building already"));
+  if (builder.state == State::capturing)
+    throw WrongState(text("Graph builder is already building: ", *this, " needs no second begin_building()"));
   if (builder.state == State::ended)
-    throw WrongState(text("begin_building: ", *this, " has ended building; make another builder"));
+    throw WrongState(text("Cannot resume building after building has ended: make another builder than ", *this));
   core::begin_capture(builder, mode);
   return *this;
 }
@@ -138,9 +139,9 @@ GraphDefinition GraphBuilder::graph_definition() const {
   const auto kept_builder = GraphAccess::builder(*this);
   const GraphBuilderResource& builder = *kept_builder;
   if (builder.kind == Kind::forked)
-    throw WrongState("graph_definition of a builder from split(): the graph is that of the one that was split");
+    throw WrongState("graph_definition of a forked builder, one from split(): ask the one that was split");
   if (builder.state == State::capturing)
-    throw WrongState("graph_definition while the graph is being built: end_building() comes first");
+    throw WrongState("graph_definition while the capture is in progress: end_building() comes first");
   if (builder.kind == Kind::primary && builder.state == State::not_started)
     throw WrongState("graph_definition before begin_building(): there is no graph yet");
   return GraphAccess::definition(builder.graph);
@@ -150,7 +151,7 @@ Graph GraphBuilder::complete(const GraphCompleteOptions& options) const {
   const auto kept_builder = GraphAccess::builder(*this);
   GraphBuilderResource& builder = *kept_builder;
   if (builder.state != State::ended)
-    throw WrongState(text("complete: ", *this, " has not finished building; end_building() comes first"));
+    throw WrongState(text("Graph has not finished building: end_building() of ", *this, " comes before complete()"));
   return core::instantiate(*builder.graph, options);
 }
 
@@ -167,7 +168,8 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
   const GraphBuilderResource& builder = *kept_builder;
   if (count < 2) throw InvalidArgument(text("split into ", count, ": it takes at least 2"));
   if (builder.state != State::capturing)
-    throw WrongState(text("split: ", *this, " is not building; begin_building() comes first"));
+    throw WrongState(
+        text("Graph builder must be building before it can be split: begin_building() of ", *this, " comes first"));
   const Context context = builder.stream.context();
   std::vector<GraphBuilder> builders{*this};
   for (std::size_t i = 1; i < count; ++i) {
@@ -273,8 +275,11 @@ void GraphBuilder::close() {
 }
 
 void Graph::update(const GraphBuilder& source) const {
-  if (GraphAccess::builder(source)->state != State::ended)
-    throw WrongState(text("updating ", *this, ": ", source, " has not finished building"));
+  if (source == GraphBuilder()) core::refuse_empty("graph builder");
+  const auto builder = GraphAccess::open_builder(source);
+  if (!builder) throw WrongState(text("Source graph builder has been closed: ", *this, " can't be updated from it"));
+  if (builder->state != State::ended)
+    throw WrongState(text("Graph has not finished building: ", *this, " is updated after end_building() of ", source));
   update(source.graph_definition());
 }
 

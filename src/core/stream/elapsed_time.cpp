@@ -33,15 +33,21 @@ struct Named {
   void check_known_facts() const;
 };
 
-[[noreturn]] void refuse(const Named& unfit, std::string_view reason) {
-  throw WrongState(text("time between events: the ", unfit.name, " event (", unfit.event, ") ", reason));
+[[noreturn]] void refuse(const Named& unfit, std::string_view rule, std::string_view reason) {
+  throw WrongState(text(rule, ": the ", unfit.name, " event (", unfit.event, ") ", reason));
 }
 
 // What can be said without the driver. Of a foreign event nothing is known.
 void Named::check_known_facts() const {
-  if (!kept) refuse(*this, "stands for no CUDA event: it was closed, by close() on it or on a copy, or never assigned");
+  if (!kept) {
+    refuse(*this, "Both Events must be open",
+           "stands for no CUDA event: it was closed, by close() on it or on a copy, or never assigned");
+  }
   if (kept->ownership == Ownership::foreign) return;
-  if (!kept->options.timing_enabled) refuse(*this, "was made without timing: pass {.timing_enabled = true}");
+  if (!kept->options.timing_enabled) {
+    refuse(*this, "Both Events must be created with timing enabled",
+           "was made without timing: pass {.timing_enabled = true}");
+  }
 }
 
 void check_contexts(const Named& start, const Named& end) {
@@ -49,8 +55,9 @@ void check_contexts(const Named& start, const Named& end) {
   const EventResource& last = *end.kept;
   if (first.ownership == Ownership::foreign || last.ownership == Ownership::foreign) return;
   if (&first.context == &last.context) return;
-  refuse(end, text("is of another ", first.context.device == last.context.device ? "context" : "device",
-                   " than the start event (", start.event, "): record both on streams of one context"));
+  refuse(end, "Both Events must be of one context",
+         text("is of another ", first.context.device == last.context.device ? "context" : "device",
+              " than the start event (", start.event, "): record both on streams of one context"));
 }
 
 // The driver says only that one of the two is unfit. Asked for the time from an event to itself, it says which.
@@ -58,11 +65,13 @@ void find_the_unfit(const Named& named) {
   float milliseconds = 0;
   const CUevent handle = named.kept->handle;
   switch (driver::try_call<&Api::cuEventElapsedTime>(&milliseconds, handle, handle)) {
-    case CUDA_ERROR_NOT_READY: refuse(named, "is not done yet: call sync() on it first");
+    case CUDA_ERROR_NOT_READY:
+      refuse(named, "One or both events have not completed", "is not done yet: call sync() on it first");
     case CUDA_ERROR_INVALID_HANDLE:
-      refuse(named, named.kept->ownership == Ownership::foreign
-                        ? "was never recorded, or made without timing"
-                        : "was never recorded: call Stream::record with it first, or launch a graph that records it");
+      refuse(named, "Both Events must be recorded",
+             named.kept->ownership == Ownership::foreign
+                 ? "was never recorded, or made without timing"
+                 : "was never recorded: call Stream::record with it first, or launch a graph that records it");
     default: return;
   }
 }

@@ -154,7 +154,7 @@ TEST_F(GraphBuilderTest, PartsAreSplitAndJoinedAmongThemselves) {
 
 TEST_F(GraphBuilderTest, SplitAndJoinCheckWhatTheyGet) {
   const GraphBuilder builder = stream.create_graph_builder();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.split(2); }), HasSubstr("is not building"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.split(2); }), HasSubstr("must be building"));
   builder.begin_building();
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.split(1); }), HasSubstr("at least 2"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)GraphBuilder::join({builder}); }), HasSubstr("at least 2"));
@@ -172,7 +172,7 @@ TEST_F(GraphBuilderTest, StepsOutOfOrderAreRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { builder.callback([] {}); }), HasSubstr("nothing is captured"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { builder.keep(nullptr); }), HasSubstr("begin_building()"));
   builder.begin_building();
-  EXPECT_THAT(error_of<InvalidArgument>([&] { builder.begin_building(); }), HasSubstr("is building already"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { builder.begin_building(); }), HasSubstr("is already building"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.graph_definition(); }), HasSubstr("end_building()"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.complete(); }), HasSubstr("end_building()"));
   const std::vector<GraphBuilder> parts = builder.split(2);
