@@ -59,6 +59,26 @@ TEXTURE_MODULES = frozenset(("texture._array", "texture._mipmapped_array", "text
 
 SYSTEM_MODULES = frozenset(("system._device", "system._nvml_context", "system._system", "system._system_events"))
 
+SYSTEM_SOURCES = (
+    "cuprum.system._device",
+    "cuprum.system",
+    "cuprum.system._events",
+    "cuprum.system._nvml_context",
+    "cuprum._cuda_core.nvml_names",
+)
+
+# Names of cuprum's modules that cuda.core has in other modules, or not at all.
+ONLY_IN_CUPRUM = {
+    ROOT: frozenset(
+        """
+        CUDAError CompileError ComputeCapability CopyOptions DeviceProperties LibraryError LinkError MappedImage
+        NVRTCError NotSupportedError OutOfMemoryError StridedMemoryView TYPE_CHECKING args_viewable_as_strided_memory
+        as_cuda_core default_stream
+        """.split()
+    ),
+    f"{ROOT}.typing": frozenset(("MemcpyOverlapMode", "MemcpySrcAccessOrder")),
+}
+
 # Where a private module's names are looked up.
 EVERYWHERE = (
     "cuprum",
@@ -116,7 +136,8 @@ class ServedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in ("__all__", "__version__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        for source in self._sources:
+        sources = () if name in ONLY_IN_CUPRUM.get(self.__name__, ()) else self._sources
+        for source in sources:
             module = _import_if_there(source)
             try:
                 value = getattr(module, name)
@@ -138,7 +159,7 @@ class ServedModule(ModuleType):
         names = set(self.__dict__)
         for source in self._sources:
             names.update(dir(_import_if_there(source)))
-        return sorted(name for name in names if name != "_sources")
+        return sorted(names - {"_sources"} - ONLY_IN_CUPRUM.get(self.__name__, frozenset()))
 
 
 def _refusal(module: str, name: str) -> str:
@@ -215,10 +236,10 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         inner = inner[len("experimental") + 1 :]
     if not inner:
         return ("cuprum", "cuprum.graph", "cuprum.utils") if experimental else ("cuprum",)
+    if inner in SYSTEM_MODULES:
+        return SYSTEM_SOURCES
     if inner in PRIVATE_MODULES or private_file(f"{ROOT}.{inner}") is not None:
         return EVERYWHERE
-    if inner in SYSTEM_MODULES:
-        return ("cuprum.system._device", "cuprum.system", "cuprum.system._events", "cuprum.system._nvml_context")
     if inner in TEXTURE_MODULES:
         return ("cuprum.texture", "cuprum._texture_options")
     if inner.startswith("_") or "._" in inner:
