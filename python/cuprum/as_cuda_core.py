@@ -85,6 +85,7 @@ EVERYWHERE = (
     "cuprum.typing",
     "cuprum._options",
     "cuprum.graph",
+    "cuprum._cuda_core.program_keys",
     "cuprum.utils",
     "cuprum._compiler_utils",
     "cuprum._graphics",
@@ -246,6 +247,8 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
         return None
     if inner == "checkpoint":
         return ("cuprum.checkpoint", "cuprum._checkpoint_bindings")
+    if inner == "utils":
+        return ("cuprum._cuda_core.program_keys", "cuprum.utils")
     module = f"cuprum.{inner}"
     if _import_if_there(module) is None or not _is_public(inner):
         return None

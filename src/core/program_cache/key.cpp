@@ -101,7 +101,8 @@ std::string write_compiler(FieldWriter& key, CompilerBackendType backend, std::s
 ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, const ProgramOptions& options,
                                   Target target, const ProgramCacheKeyOptions& key_options,
                                   ProgramCacheResource* notes) {
-  if (const char* option = side_effect(options)) {
+  const char* const option = type == SourceCodeType::cxx ? side_effect(options) : nullptr;
+  if (option) {
     return {.obstacle = text("the option ", option, " is for what the compiler does besides the code, a side effect")};
   }
   const bool is_compilation =

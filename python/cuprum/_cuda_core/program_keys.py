@@ -1,0 +1,73 @@
+"""Keys of compiled programs by the rules of cuda.core.
+
+cuprum reads the files that a program includes and makes them part of its key. cuda.core doesn't, and refuses such a program
+unless the caller gives a digest of its own; a program written for cuda.core may rely on that.
+"""
+
+from __future__ import annotations
+
+from typing import Any as _Any
+
+from cuprum import _program_cache as _ours
+
+__all__ = ["make_program_cache_key"]
+
+_TARGETS = {"c++": ("ptx", "cubin", "ltoir"), "ptx": ("cubin", "ptx"), "nvvm": ("ptx", "ltoir")}
+# NVRTC reads these files as soon as the option is set, be it to nothing.
+_READ_WHEN_SET = ("use_pch", "pch_dir")
+_READ_WHEN_FILLED = ("include_path", "pre_include")
+
+
+def make_program_cache_key(
+    *,
+    code: _Any,
+    code_type: _Any,
+    options: _Any,
+    target_type: _Any,
+    name_expressions: _Any = (),
+    extra_digest: bytes | None = None,
+) -> bytes:
+    """A key that is the same as long as the compilation gives the same.
+
+    ValueError where files matter that can't be seen, unless `extra_digest` stands for them: included files, those beside
+    a program whose name has a directory, precompiled headers, libdevice.
+    """
+    source = str(code_type).lower()
+    if isinstance(code, (bytes, bytearray)) and source in ("c++", "ptx"):
+        raise TypeError(f"code must be str for code_type {source!r}, not {type(code).__name__}: only NVVM IR is bytes")
+    target = str(target_type).lower()
+    if source in _TARGETS and any(target in targets for targets in _TARGETS.values()) and target not in _TARGETS[source]:
+        raise ValueError(f"target_type {target!r} is not valid for code_type {source!r}, only {_TARGETS[source]}")
+    if source == "c++" and any(isinstance(name, bytearray) for name in name_expressions):
+        raise TypeError("name_expressions must be str or bytes, not bytearray: they become keys of a dict")
+    unseen = _unseen(source, options)
+    if unseen and extra_digest is None:
+        raise ValueError(f"{unseen}: give extra_digest, which changes when that does")
+    return _ours.make_program_cache_key(
+        code=code,
+        code_type=code_type,
+        options=options,
+        target_type=target_type,
+        name_expressions=name_expressions,
+        extra_digest=extra_digest,
+    )
+
+
+def _unseen(source: str, options: _Any) -> str | None:
+    """What the compiler reads besides the code, in words."""
+    if source == "nvvm":
+        return "libdevice is linked with use_libdevice, and is no part of the key" if options.use_libdevice else None
+    if source != "c++":
+        return None
+    read = [name for name in _READ_WHEN_SET if getattr(options, name) is not None]
+    read += [name for name in _READ_WHEN_FILLED if _names_a_file(getattr(options, name))]
+    read += ["pch"] if options.pch else []
+    if read:
+        return f"files that {' and '.join(read)} stand for are no part of the key"
+    if any(mark in str(options.name) for mark in "/\\"):
+        return f"the name {options.name!r} has a directory component, from which NVRTC includes files"
+    return None
+
+
+def _names_a_file(value: _Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and bool(value))
