@@ -16,7 +16,7 @@ void __wrap_PyErr_SetString(PyObject* type, const char* message) {
   if (type != PyExc_TypeError || !std::strstr(message, "(): incompatible function arguments.")) return;
   PyErr_Clear();  // Python code can't run while an error is set
   PyObject* const module = PyImport_ImportModule("cuprum._arguments");
-  PyObject* const better = module ? PyObject_CallMethod(module, "in_words", "s", message) : nullptr;
+  PyObject* const better = module ? PyObject_CallMethod(module, "error", "s", message) : nullptr;
   Py_XDECREF(module);
   if (better) {
     PyErr_SetObject(type, better);

@@ -150,6 +150,7 @@ void bind_node(nb::module_& module) {
           "The nodes that wait for it, as a set that can be changed.")
       .def("_adjacent",
            [](const GraphNode& self, bool behind) {
+             if (!self.is_valid()) return node_objects({});
              const AdjacencySet set = behind ? self.succ() : self.pred();
              std::vector<GraphNode> nodes;
              for (const GraphNode& node : set) nodes.push_back(node);

@@ -14,13 +14,18 @@ std::uint64_t protocol_stream(nb::handle object) {
     throw nb::type_error(
         ("stream must be a Stream, a GraphBuilder or an object with __cuda_stream__, not " + type_of(object)).c_str());
   }
+  const bool is_method = PyCallable_Check(method.ptr());
   // Some libraries have it as a property.
-  nb::object said = PyCallable_Check(method.ptr()) ? method() : method;
+  if (!is_method && PyErr_WarnEx(PyExc_DeprecationWarning, "__cuda_stream__ must be implemented as a method", 1) < 0)
+    throw nb::python_error();
+  nb::object said = is_method ? method() : method;
   if (!nb::isinstance<nb::sequence>(said) || nb::len(said) != 2)
     throw std::runtime_error("__cuda_stream__ must return a sequence with 2 elements: (version, address)");
   const int version = value_from<int>(nb::object(said[0]), "the version that __cuda_stream__ gives");
   if (version != 0)
-    throw std::runtime_error("the __cuda_stream__ protocol is of version " + std::to_string(version) + ", known is 0");
+    throw std::runtime_error(
+        "the first element of the sequence that __cuda_stream__ returns, its version, must be 0, not " +
+        std::to_string(version));
   return raw_value(nb::object(said[1]), "the address that __cuda_stream__ gives");
 }
 

@@ -26,6 +26,9 @@ else:
     Parameter = namedtuple("Parameter", "name type has_default is_keyword_only")
 
 
+OUT_OF_RANGE = "is negative or too large, or no whole number"
+
+
 def unknown_keyword(function: str, keyword: str, known: Iterable[str]) -> str:
     """What to say of a keyword that a function doesn't have.
 
@@ -51,6 +54,16 @@ def in_words(message: str) -> str:
         return _said_of(message) or message
     except Exception:  # of a form that is not known: it says something, at any rate
         return message
+
+
+def error(message: str) -> str | Exception:
+    """What is raised for arguments that fit no signature: a TypeError with these words, or this exception."""
+    words = in_words(message)
+    if not words.endswith(OUT_OF_RANGE):
+        return words
+    from cuprum._errors import OutOfRangeError
+
+    return OutOfRangeError(words)
 
 
 def names_the_nearest_keyword(function: Function) -> Function:
@@ -134,7 +147,7 @@ def _said_of_types(name: str, parameters: list[Parameter], given: dict[str, str]
     numbers = [each.name for each in known if each.type.split(" | ")[0] == "int"]
     if not numbers:
         return None
-    return f"{name}(): {' or '.join(map(repr, numbers))} is negative or too large, or no whole number"
+    return f"{name}(): {' or '.join(map(repr, numbers))} {OUT_OF_RANGE}"
 
 
 def _said_of_value(wanted: str, types: list[str]) -> str:

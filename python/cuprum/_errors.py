@@ -34,6 +34,10 @@ class WrongTypeError(CUDAError, TypeError):
     """Something of another type than expected, such as an argument that is not what the kernel declares."""
 
 
+class OutOfRangeError(TypeError, OverflowError):
+    """A number that a parameter can't hold. It fits no signature, as a TypeError, and is too big or negative."""
+
+
 class WrongStateError(CUDAError, RuntimeError):
     """An object that is closed, or can't do this, whatever the arguments."""
 

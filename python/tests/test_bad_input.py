@@ -161,7 +161,7 @@ def test_strings_are_not_cut_at_a_nul(device, call, said):
         (lambda d, s: Buffer.from_handle(-1, 4), OverflowError, "ptr can't be negative: -1"),
         (lambda d, s: Buffer.from_handle(1, -4), OverflowError, "size can't be negative: -4"),
         (lambda d, s: Stream.from_handle(-1), OverflowError, "handle can't be negative: -1"),
-        (lambda d, s: GraphDefinition().allocate(-1), TypeError, "'size' is negative or too large"),
+        (lambda d, s: GraphDefinition().allocate(-1), OverflowError, "'size' is negative or too large"),
         (lambda d, s: cuprum.DeviceMemoryResource(d, {"max_size": -1}), OverflowError, "max_size can't be negative: -1"),
         (lambda d, s: StridedMemoryView.from_buffer(d.allocate(8, stream=s), (2,), itemsize="a"), TypeError, "itemsize must be an int, not 'a'"),
         (lambda d, s: d.create_graph_builder().begin_building().embed(3), TypeError, "child must be a GraphBuilder or a GraphDefinition, not <class 'int'>"),

@@ -136,6 +136,21 @@ class TestStream:
         with pytest.raises(RuntimeError):
             device.create_stream(Bad())
 
+    def test_the_version_of_a_protocol_is_named(self, device):
+        class Later:
+            def __cuda_stream__(self):
+                return 3, 1
+
+        with pytest.raises(RuntimeError, match="first element of the sequence .* must be 0, not 3"):
+            device.create_stream(Later())
+
+    def test_a_protocol_that_is_an_attribute_works_with_a_warning(self, device, stream):
+        class Older:
+            __cuda_stream__ = stream.__cuda_stream__()
+
+        with pytest.warns(DeprecationWarning, match="must be implemented as a method"):
+            assert device.create_stream(Older()) == stream
+
     def test_waits_for_events_and_streams(self, device, stream):
         other = device.create_stream()
         stream.wait(other)

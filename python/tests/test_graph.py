@@ -649,3 +649,13 @@ class TestOperands:
         assert sum(each() is not None for each in given) <= 2  # the one in use, and the one before
         executable[node].update(Function())
         assert is_let_go(given[-2], stream)
+
+
+def test_a_destroyed_node_has_no_neighbours(device):
+    graph = GraphDefinition()
+    first = graph.empty()
+    second = first.callback(print)
+    first.destroy()
+    assert first.pred == set() == first.succ
+    assert len(first.succ) == 0 and second not in first.succ
+    assert second.pred == set()

@@ -22,6 +22,10 @@ class EntryNode(GraphNode):
         """The graph that it is the beginning of."""
         return self._graph
 
+    def join(self, *nodes: GraphNode) -> Any:
+        """A node that waits for `nodes`; without any, for nothing."""
+        return self._graph.join(*nodes) if nodes else self._graph.empty()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EntryNode) and self._graph == other._graph
 
@@ -45,13 +49,6 @@ def _make(name: str) -> Any:
 for _name in dir(GraphDefinition):
     if not _name.startswith("_") and _name != "join" and callable(getattr(GraphNode, _name, None)):
         setattr(EntryNode, _name, _make(_name))
-
-
-def _join(self: EntryNode, *nodes: GraphNode) -> Any:
-    return self._graph.join(*nodes) if nodes else self._graph.empty()
-
-
-EntryNode.join = _join  # type: ignore[method-assign]
 
 
 def entry_of(graph: GraphDefinition) -> EntryNode:

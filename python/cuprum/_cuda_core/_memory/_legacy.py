@@ -15,7 +15,7 @@ class _SynchronousMemoryResource(MemoryResource):
     def __init__(self, device_id: Any) -> None:
         self._device_id = getattr(device_id, "device_id", device_id)
 
-    def allocate(self, size: int, *, stream: Any = None) -> Buffer:
+    def allocate(self, size: int, stream: Any = None) -> Buffer:
         """Memory of the device; none, and no address, for size 0. It can be used at once, whatever the stream."""
         pointer = 0
         if size:
@@ -23,7 +23,7 @@ class _SynchronousMemoryResource(MemoryResource):
             pointer = int(handle_return(_binding("driver").cuMemAlloc(size)))
         return Buffer.from_handle(pointer, size, mr=self)
 
-    def deallocate(self, ptr: Any, size: int, *, stream: Any = None) -> None:
+    def deallocate(self, ptr: Any, size: int, stream: Any = None) -> None:
         """Free memory that allocate() gave, when the stream is done with it."""
         if stream is not None:
             stream.sync()

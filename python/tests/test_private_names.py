@@ -1,0 +1,251 @@
+"""Private names of cuda.core that the drop-in serves. Each test is a process of its own, because imports are for a process."""
+
+from __future__ import annotations
+
+import pytest
+from test_drop_in import needs_bindings, served
+
+
+class TestModules:
+    def test_names_that_a_file_lacks_are_cuprums(self):
+        served("""
+            import cuprum
+            from cuda.core._launch_config import LaunchConfig, _to_native_launch_config
+            from cuda.core._memory._copy_ops import CopyOptions, Buffer
+            assert LaunchConfig is cuprum.LaunchConfig and Buffer is cuprum.Buffer
+        """)
+
+    def test_what_is_set_in_a_module_is_what_its_functions_see(self):
+        served("""
+            from cuda.core._utils import enum_explanations_helpers as helpers
+            table = {7: "seven"}
+            helpers._binding_version = lambda: (13, 1, 0)
+            assert helpers.get_best_available_explanations(None, lambda: table) is table
+            helpers._binding_version = lambda: (13, 2, 0)
+            assert isinstance(helpers.get_best_available_explanations(None, table), helpers.DocstringBackedExplanations)
+        """)
+
+    def test_all_of_memory(self):
+        served("""
+            import cuprum
+            names = {}
+            exec("from cuda.core._memory import *", names)
+            assert names["Buffer"] is cuprum.Buffer and "CopyOptions" not in names
+        """)
+
+    def test_what_only_cuprum_has_at_its_head_is_not_cuda_cores(self):
+        served("""
+            import cuda.core, cuda.core.typing, cuda.core.utils
+            assert not hasattr(cuda.core, "CUDAError") and "CUDAError" not in dir(cuda.core)
+            assert not hasattr(cuda.core, "StridedMemoryView") and hasattr(cuda.core.utils, "StridedMemoryView")
+            assert not hasattr(cuda.core.typing, "MemcpyOverlapMode")
+        """)
+
+
+class TestExplanations:
+    @pytest.mark.parametrize(
+        ("markup", "plain"),
+        [
+            (" one\n  two ", "one two"),
+            ("see\n:py:obj:`~.cuInit()`, :term:`device`", "see cuInit(), device"),
+            ("**bold** and *thin*", "bold and thin"),
+            ("multi- part -whole - end", "multi-part-whole - end"),
+        ],
+    )
+    def test_markup_goes(self, markup, plain):
+        served(f"""
+            from cuda.core._utils.enum_explanations_helpers import clean_enum_member_docstring as clean
+            assert clean({markup!r}) == {plain!r} and clean(None) is None
+        """)
+
+    @needs_bindings
+    def test_errors_of_the_driver_are_explained(self):
+        said = served("""
+            from cuda.bindings import driver
+            from cuda.core._utils import cuda_utils
+            code = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+            try:
+                cuda_utils.handle_return((code,))
+            except cuda_utils.CUDAError as error:
+                print(error)
+                known = cuda_utils.DRIVER_CU_RESULT_EXPLANATIONS.get(int(code))
+                assert known is None or str(error) == f"{code.name}: {known}"
+        """)
+        assert said.startswith("CUDA_ERROR_INVALID_VALUE: ")
+
+
+class TestGraphEntry:
+    def test_makes_the_first_nodes(self):
+        served("""
+            from cuda.core import Device
+            from cuda.core.graph import GraphDefinition, GraphNode
+            Device().set_current()
+            graph, other = GraphDefinition(), GraphDefinition()
+            entry = graph._entry
+            assert isinstance(entry, GraphNode) and repr(entry) == "<GraphNode entry>"
+            assert entry.type is None and entry.handle is None and entry.pred == set() == entry.succ
+            assert entry == graph._entry != other._entry and hash(entry) == hash(graph._entry)
+            called = []
+            node = entry.callback(lambda: called.append(1))
+            assert node.pred == set() and graph.nodes() == {node} and entry.graph == graph
+            stream = Device().create_stream()
+            graph.instantiate().launch(stream)
+            stream.sync()
+            assert called == [1]
+            assert entry.join(node).pred == {node} and entry.join().pred == set()
+        """)
+
+
+class TestOptions:
+    @needs_bindings
+    def test_of_the_drivers_linker(self):
+        served("""
+            import warnings
+            from cuda.bindings import driver
+            from cuda.core import LinkerOptions
+            keys = driver.CUjit_option
+            values, names = LinkerOptions(arch="sm_90", max_register_count=32, debug=True)._prepare_driver_options()
+            options = dict(zip(names, values))
+            assert options[keys.CU_JIT_MAX_REGISTERS] == 32 and options[keys.CU_JIT_GENERATE_DEBUG_INFO] == 1
+            assert options[keys.CU_JIT_TARGET] == driver.CUjit_target.CU_TARGET_COMPUTE_90
+            assert len(options[keys.CU_JIT_INFO_LOG_BUFFER]) == options[keys.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES]
+            try:
+                LinkerOptions(time=True)._prepare_driver_options()
+            except ValueError as error:
+                assert "time option is not supported" in str(error)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                LinkerOptions(ftz=True)._prepare_driver_options()
+            assert [each.category for each in said] == [DeprecationWarning]
+        """)
+
+    def test_of_nvjitlink_and_programs(self):
+        served("""
+            from cuda.core import LinkerOptions, ProgramOptions
+            options = LinkerOptions(arch="sm_90", debug=True)
+            assert options._prepare_nvjitlink_options() == ["-arch=sm_90", "-g"]
+            assert options._prepare_nvjitlink_options(as_bytes=True) == [b"-arch=sm_90", b"-g"]
+            program = ProgramOptions(name="one", arch="sm_90", extra_sources=[("two", "text")])
+            assert program._name == b"one" and program._prepare_extra_sources_bytes() == [(b"two", b"text")]
+        """)
+
+    @needs_bindings
+    def test_of_virtual_memory(self):
+        served("""
+            from cuda.bindings import driver
+            from cuda.core import VirtualMemoryResourceOptions as Options
+            assert Options._access_to_flags("rw") == driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            assert Options._location_type["device"] == driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+            try:
+                Options._granularity_to_driver("huge")
+            except ValueError as error:
+                assert "Unsupported granularity: 'huge' is none of 'minimum', 'recommended'" == str(error)
+        """)
+
+
+class TestLaunches:
+    @needs_bindings
+    def test_a_kernel_runs_with_what_is_made_for_cuda_bindings(self):
+        served("""
+            from cuda.bindings import driver
+            from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, Program
+            from cuda.core._kernel_arg_handler import ParamHolder
+            from cuda.core._launch_config import _to_native_launch_config
+            from cuda.core._utils.cuda_utils import handle_return
+            Device().set_current()
+            stream = Device().create_stream()
+            source = 'extern "C" __global__ void f(long long* out, long long a, double b, bool c) { *out = a * b + c; }'
+            kernel = Program(source, "c++").compile("cubin").get_kernel("f")
+            out = LegacyPinnedMemoryResource().allocate(8)
+            native = _to_native_launch_config(LaunchConfig(grid=1, block=1))
+            native.hStream = stream.handle
+            arguments = ParamHolder([out, 3, 2.5, True])
+            handle_return(driver.cuLaunchKernelEx(native, int(kernel.handle), arguments.ptr, 0))
+            stream.sync()
+            import ctypes
+            assert ctypes.c_int64.from_address(int(out.handle)).value == 8
+            try:
+                ParamHolder(["text"])
+            except TypeError as error:
+                assert "unsupported type" in str(error)
+        """)
+
+
+class TestStreams:
+    def test_of_derived_classes(self):
+        served("""
+            from cuda.core import Device, Stream
+            class Mine(Stream):
+                pass
+            Device().set_current()
+            made = Mine._init(device_id=0)
+            borrowed = Mine._init(obj=made)
+            assert type(made) is Mine and type(borrowed) is Mine and borrowed == made
+            made.sync()
+            assert Mine._legacy_default() == Stream.legacy_default() and type(Mine._per_thread_default()) is Mine
+            try:
+                Stream._init(obj=made, options={})
+            except ValueError as error:
+                assert str(error) == "obj and options cannot be both specified"
+        """)
+
+    def test_no_class_but_streams(self):
+        served("""
+            from cuprum import Stream, _core
+            for wrong in (int, object, _core.Event, 7):
+                try:
+                    _core._stream_as(wrong, Stream.legacy_default())
+                except TypeError:
+                    continue
+                raise AssertionError(wrong)
+        """)
+
+
+def test_peer_access_plans_lead_from_any_set_to_any_other():
+    served("""
+        import itertools
+        from cuda.core._memory._peer_access_utils import plan_peer_access_update
+        devices = (1, 2, 3)
+        subsets = [set(each) for size in range(4) for each in itertools.combinations(devices, size)]
+        for current, wanted in itertools.product(subsets, subsets):
+            plan = plan_peer_access_update(0, current, [*wanted, 0], resolve_device_id=int, can_access_peer=bool)
+            assert set(plan.target_ids) == wanted
+            assert (current | set(plan.to_add)) - set(plan.to_remove) == wanted
+            assert not current & set(plan.to_add) and not wanted & set(plan.to_remove)
+    """)
+
+
+def test_cache_keys_need_a_digest_of_what_cuda_core_does_not_see():
+    served("""
+        from cuda.core import ProgramOptions
+        from cuda.core.utils import make_program_cache_key
+        def key(**options):
+            digest = options.pop("digest", None)
+            options = ProgramOptions(arch="sm_90", **options)
+            return make_program_cache_key(
+                code="", code_type="c++", options=options, target_type="cubin", extra_digest=digest)
+        assert isinstance(key(), bytes) and key() == key()
+        for unseen in ({"include_path": "/tmp"}, {"pre_include": ["a.h"]}, {"pch_dir": "/tmp"}, {"name": "folder/a.cu"}):
+            try:
+                key(**unseen)
+            except ValueError as error:
+                assert "extra_digest" in str(error)
+            else:
+                raise AssertionError(unseen)
+            assert key(**unseen, digest=b"1") != key(**unseen, digest=b"2")
+    """)
+
+
+@needs_bindings
+def test_names_of_nvml_are_those_of_the_same_number():
+    served("""
+        try:
+            from cuda.bindings import nvml
+        except ImportError:
+            raise SystemExit(0)  # bindings before 13.2
+        from cuda.core.system import _device
+        from cuda.core.system.typing import EventType, GpuP2PStatus
+        assert _device._EVENT_TYPE_MAPPING[EventType.FATAL_POISON_ERROR] == nvml.EventType.FATAL_POISON_ERROR
+        unsupported = _device._GPU_P2P_STATUS_MAPPING[GpuP2PStatus.NOT_SUPPORTED]
+        assert unsupported.name.endswith("NOT_SUPPORTED") and "GPU" not in unsupported.name
+    """)
