@@ -6,9 +6,11 @@ unless the caller gives a digest of its own; a program written for cuda.core may
 
 from __future__ import annotations
 
+import dataclasses as _dataclasses
 from typing import Any as _Any
 
 from cuprum import _program_cache as _ours
+from cuprum._cuda_core.linker_options import NOT_OF_THE_DRIVER as _NOT_OF_THE_DRIVER
 
 __all__ = ["make_program_cache_key"]
 
@@ -16,6 +18,7 @@ _TARGETS = {"c++": ("ptx", "cubin", "ltoir"), "ptx": ("cubin", "ptx"), "nvvm": (
 # NVRTC reads these files as soon as the option is set, be it to nothing.
 _READ_WHEN_SET = ("use_pch", "pch_dir")
 _READ_WHEN_FILLED = ("include_path", "pre_include")
+_IGNORED_BY_THE_DRIVER = ("ftz", "prec_div", "prec_sqrt", "fma")
 
 
 def make_program_cache_key(
@@ -46,11 +49,25 @@ def make_program_cache_key(
     return _ours.make_program_cache_key(
         code=code,
         code_type=code_type,
-        options=options,
+        options=_for_driver(options) if source == "ptx" and _driver_links() else options,
         target_type=target_type,
         name_expressions=name_expressions,
         extra_digest=extra_digest,
     )
+
+
+def _driver_links() -> bool:
+    import cuda.core._linker
+
+    return bool(cuda.core._linker._decide_nvjitlink_or_driver())
+
+
+def _for_driver(options: _Any) -> _Any:
+    """The options without those that the driver's linker ignores; ValueError for those that it doesn't have."""
+    unknown = [name for name in _NOT_OF_THE_DRIVER if getattr(options, name, None) is not None]
+    if unknown:
+        raise ValueError(f"the driver linker, which links here, does not have {' and '.join(unknown)}")
+    return _dataclasses.replace(options, **dict.fromkeys(_IGNORED_BY_THE_DRIVER))
 
 
 def _unseen(source: str, options: _Any) -> str | None:
