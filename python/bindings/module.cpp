@@ -19,6 +19,7 @@ void set_leak_warnings() {
 NB_MODULE(_core, module) {
   set_leak_warnings();
   watch_the_end_of_python();
+  release_deferred_soon();
   bind_errors(module);
   bind_driver(module);
   bind_device_properties(module);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cuprum/detail/deferred.hpp>
 #include <thread>
 
 namespace cuprum::python {
@@ -37,7 +38,24 @@ void close_gate() {
   PyEval_RestoreThread(state);
 }
 
+/// Without the GIL, as everything that may wait for the device.
+int release_now(void*) {
+  const GilRelease without_gil;
+  detail::release_deferred();
+  return 0;
+}
+
+/// When Python has no room for one more, the next call of the library that waits does it.
+void tell_main_thread() {
+  if (go_in()) {
+    Py_AddPendingCall(&release_now, nullptr);
+    go_out();
+  }
+}
+
 }  // namespace
+
+void release_deferred_soon() { detail::set_deferred_notice(&tell_main_thread); }
 
 PythonEntry::PythonEntry() : is_inside_(go_in()) {
   if (is_inside_) state_ = PyGILState_Ensure();

@@ -61,6 +61,9 @@ class MadeOnce {
   std::atomic<PyObject*> object_{nullptr};
 };
 
+/// Has Python's main thread let go, between two of its instructions, of what the driver let go of.
+void release_deferred_soon();
+
 /// Has Python tell when it is about to end.
 void watch_the_end_of_python();
 

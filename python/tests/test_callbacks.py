@@ -1,6 +1,7 @@
 """What callbacks of graphs may do with objects whose release needs CUDA, which they must not use."""
 
 import threading
+import time
 
 import pytest
 from test_leaks import grows_by
@@ -74,3 +75,37 @@ def test_objects_of_every_class_can_be_dropped_in_a_callback(device, stream, tmp
     assert capfd.readouterr().err == ""
     if kind not in OF_CHANGING_SIZE:
         assert grows_by(drop, 50) < 2**20
+
+
+def test_what_a_callback_let_go_of_is_released_without_another_call_of_the_library(device, stream):
+    held = [device.create_stream()]
+    events = []
+
+    class Resource(MemoryResource):
+        device_id = 0
+        is_device_accessible = True
+        is_host_accessible = True
+
+        def allocate(self, size, stream=None):
+            return Buffer.from_handle(4096, size, mr=self)
+
+        def deallocate(self, ptr, size, stream=None):
+            events.append("freed")
+
+    held.append(Resource().allocate(8))
+    done = threading.Event()
+
+    def let_go():
+        held.clear()
+        done.set()
+
+    definition = GraphDefinition()
+    definition.callback(let_go)
+    graph = definition.instantiate()
+    graph.launch(stream)
+    assert done.wait(20)
+    end = time.monotonic() + 20
+    while not events and time.monotonic() < end:
+        time.sleep(0.001)
+    assert events == ["freed"]
+    stream.sync()
