@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "softgpu/texture/coordinate.hpp"
 #include "softgpu/texture/cube.hpp"
 #include "softgpu/texture/texture.hpp"
 
@@ -10,76 +11,48 @@ namespace {
 
 using abi::Geometry;
 
-constexpr std::int32_t kOutside = -1;  // the border's colour instead of a texel
-constexpr std::int32_t kWeightBits = 8;
-constexpr std::int32_t kWeightOne = 1 << kWeightBits;
-
-// For numbers that fit.
-std::int32_t floor_to_int(float value) {
-  const auto truncated = static_cast<std::int32_t>(value);
-  return truncated - (value < static_cast<float>(truncated) ? 1 : 0);
-}
-
-// The texels of one axis that take part, and their weights.
-struct Span {
-  explicit Span(std::int32_t only = 0) : indices{only, only} {}
-  Span(std::int32_t first, std::int32_t second, float share)
-      : indices{first, second}, weights{1 - share, share}, count(share == 0 ? 1 : 2) {}
-
-  std::array<std::int32_t, 2> indices;
-  std::array<float, 2> weights{1, 0};
-  unsigned count = 1;
-};
-
-std::int32_t settle(std::int32_t index, std::uint32_t size, AddressMode mode) {
-  const auto count = static_cast<std::int32_t>(size);
-  if (index >= 0 && index < count) return index;
-  if (mode == AddressMode::border) return kOutside;
-  if (mode == AddressMode::wrap) return index < 0 ? index + count : index - count;
-  return index < 0 ? 0 : count - 1;  // a mirrored image goes on with the texel at the edge
-}
-
-constexpr float kBelowOne = 0x1.fffffep-1f;
-
-// A coordinate in texels. Nothing is sampled more than a texel outside, so that far away is as good as two.
-float in_texels(float coordinate, std::uint32_t size, AddressMode mode, bool normalized) {
-  if (normalized) {
-    if (mode == AddressMode::wrap || mode == AddressMode::mirror) {
-      const float whole = std::floor(coordinate);
-      coordinate = std::min(coordinate - whole, kBelowOne);  // which rounds to one just below a whole number
-      if (mode == AddressMode::mirror && std::fmod(whole, 2.0f) != 0) coordinate = 1 - coordinate;
-    }
-    coordinate *= static_cast<float>(size);
-  }
-  if (std::isnan(coordinate)) return 0;
-  return std::clamp(coordinate, -2.0f, static_cast<float>(size) + 2);
-}
-
-// Between texel `floor(fixed)` and the next one; `fixed` counts 256ths from the centre of the first texel on.
-Span blended_span(float texels, std::uint32_t size, AddressMode mode) {
-  const std::int32_t fixed = floor_to_int((texels - 0.5f) * kWeightOne + 0.5f);
-  const std::int32_t first = fixed >> kWeightBits;
-  const float share = static_cast<float>(fixed & (kWeightOne - 1)) / kWeightOne;
-  return {settle(first, size, mode), settle(first + 1, size, mode), share};
-}
-
-Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned axis) {
-  const AddressMode mode = sampler.address[axis];
-  const float texels = in_texels(coordinate, size, mode, sampler.normalized_coordinates);
-  if (sampler.filter == Filter::linear) return blended_span(texels, size, mode);
-  return Span(settle(floor_to_int(texels), size, mode));
-}
-
-// Null outside.
+// Also the border's.
 const std::byte* texel_at(const Texture& texture, const Level& level, std::int32_t x, std::int32_t y, std::int32_t z) {
-  if ((x | y | z) < 0) return nullptr;
+  if ((x | y | z) < 0) return texture.sampler.border.data();
   return level.row(static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z)) +
          static_cast<std::size_t>(x) * texture.reader.bytes;
 }
 
-Words read(const Texture& texture, const std::byte* texel) {
-  return texel != nullptr ? texture.reader.read(texel) : texture.sampler.border;
+// The spans of all axes. Lines have no y; what has no z has a slice.
+struct Box {
+  Span x, y, z;
+};
+
+// Adds the corners of a slice, which share a weight. The halves that arise are rounded as an H200 does it.
+template <typename TexelOf>
+void add_slice(Corners& corners, const Box& box, std::int32_t z, std::int32_t weight, TexelOf&& texel_of) {
+  constexpr std::int32_t kHalf = kWeightOne / 2;
+  const auto [x, y] = std::pair(box.x.share, box.y.share);
+  const std::int32_t right = (x * weight + kHalf) >> kWeightBits, left = weight - right;
+  const std::int32_t lower_right = (right * y + kHalf) >> kWeightBits;
+  const std::int32_t lower_left = (left * y + kHalf - 1) >> kWeightBits;
+  corners.add(texel_of(box.x.indices[0], box.y.indices[0], z), left - lower_left);
+  corners.add(texel_of(box.x.indices[1], box.y.indices[0], z), right - lower_right);
+  corners.add(texel_of(box.x.indices[0], box.y.indices[1], z), lower_left);
+  corners.add(texel_of(box.x.indices[1], box.y.indices[1], z), lower_right);
+  corners.end_group();
 }
+
+template <typename TexelOf>
+void add_corners(Corners& corners, const Box& box, std::int32_t weight, TexelOf&& texel_of) {
+  const std::int32_t behind = (weight * box.z.share + kWeightOne / 2 - 1) >> kWeightBits;
+  add_slice(corners, box, box.z.indices[0], weight - behind, texel_of);
+  if (behind != 0) add_slice(corners, box, box.z.indices[1], behind, texel_of);
+}
+
+Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned axis) {
+  const AddressMode mode = sampler.address[axis];
+  const std::int32_t at = position(coordinate, size, mode, sampler.normalized_coordinates);
+  return sampler.filter == Filter::linear ? neighbours(at, size, mode) : nearest(at, size, mode);
+}
+
+// For numbers that fit.
+std::int32_t floor_to_int(float value) { return static_cast<std::int32_t>(std::floor(value)); }
 
 // A weighted sum of samples.
 class Sum {
@@ -93,17 +66,7 @@ class Sum {
   std::array<float, 4> sum_{};
 };
 
-// Blends the texels that `texel_of(x, y, z)` finds at the corners.
-template <typename TexelOf>
-Words blend(const Texture& texture, const Span& x, const Span& y, const Span& z, TexelOf&& texel_of) {
-  if (x.count * y.count * z.count == 1) return read(texture, texel_of(x.indices[0], y.indices[0], z.indices[0]));
-  Corners corners;
-  for (unsigned k = 0; k < z.count; ++k)
-    for (unsigned j = 0; j < y.count; ++j)
-      for (unsigned i = 0; i < x.count; ++i)
-        corners.add(texel_of(x.indices[i], y.indices[j], z.indices[k]), x.weights[i] * y.weights[j] * z.weights[k]);
-  return texture.reader.blend(corners, texture.sampler.border);
-}
+Span only(std::int32_t index) { return {{index, index}, 0}; }
 
 std::int32_t layer_of(const Image& image, std::uint32_t layer) {
   return static_cast<std::int32_t>(std::min(layer, image.layers() - 1));
@@ -127,58 +90,69 @@ const std::byte* texel_around(const Texture& texture, const Level& level, std::i
   return texel_at(texture, level, x, y, first_slice + static_cast<std::int32_t>(face));
 }
 
-Words sample_cube(const Texture& texture, const Level& level, const Position& at) {
+void add_cube(Corners& corners, const Texture& texture, const Level& level, const Position& at, std::int32_t weight) {
   const Direction direction = {at.x, at.y, at.z};
   const std::uint32_t face = face_of(direction);
   const FaceVector point = on_face(face, direction);
   const std::int32_t first_slice = 6 * layer_of(texture.image, at.layer);
-  const auto texels = [&](float value) {
-    return in_texels((value / point.major + 1) / 2, level.width, AddressMode::clamp, true);
+  const auto place = [&](float value) {
+    return position((value / point.major + 1) / 2, level.width, AddressMode::clamp, true);
   };
-  const float x = texels(point.s), y = texels(point.t);
-  if (texture.sampler.filter == Filter::point) {
-    const auto index = [&](float value) { return settle(floor_to_int(value), level.width, AddressMode::clamp); };
-    return read(texture, texel_at(texture, level, index(x), index(y), first_slice + static_cast<std::int32_t>(face)));
-  }
-  if (!texture.sampler.seamless_cube)
-    return blend(texture, blended_span(x, level.width, AddressMode::clamp),
-                 blended_span(y, level.width, AddressMode::clamp), Span(),
-                 [&](std::int32_t i, std::int32_t j, std::int32_t) {
-                   return texel_at(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
-                 });
+  const std::int32_t x = place(point.s), y = place(point.t);
+  const auto on_this_face = [&](std::int32_t i, std::int32_t j, std::int32_t) {
+    return texel_at(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
+  };
+  const auto inside = [&](std::int32_t value) {
+    return texture.sampler.filter == Filter::linear ? neighbours(value, level.width, AddressMode::clamp)
+                                                    : nearest(value, level.width, AddressMode::clamp);
+  };
+  if (texture.sampler.filter == Filter::point || !texture.sampler.seamless_cube)
+    return add_corners(corners, {inside(x), inside(y), Span()}, weight, on_this_face);
   // Spans of a row so long that no index is outside it: texel 1 is the face's texel 0.
-  const auto around = [&](float value) { return blended_span(value + 1, level.width + 3, AddressMode::clamp); };
-  return blend(texture, around(x), around(y), Span(), [&](std::int32_t i, std::int32_t j, std::int32_t) {
+  const auto around = [&](std::int32_t value) { return neighbours(value + 512, level.width + 3, AddressMode::clamp); };
+  add_corners(corners, {around(x), around(y), Span()}, weight, [&](std::int32_t i, std::int32_t j, std::int32_t) {
     return texel_around(texture, level, first_slice, face, i - 1, j - 1);
   });
 }
 
-Words sample_level(const Texture& texture, const Level& level, Geometry geometry, const Position& at) {
-  if (geometry == Geometry::cube && texture.image.faces == 6) return sample_cube(texture, level, at);
+// Adds what is seen of a level.
+void add_level(Corners& corners, const Texture& texture, const Level& level, Geometry geometry, const Position& at,
+               std::int32_t weight) {
+  if (geometry == Geometry::cube && texture.image.faces == 6) return add_cube(corners, texture, level, at, weight);
   const Sampler& sampler = texture.sampler;
-  const Span x = span(sampler, at.x, level.width, 0);
-  const Span y = geometry == Geometry::line ? Span() : span(sampler, at.y, level.height, 1);
-  Span z(layer_of(texture.image, at.layer));
-  if (geometry == Geometry::volume && texture.image.layers() == 1) z = span(sampler, at.z, level.slices, 2);
-  return blend(texture, x, y, z,
-               [&](std::int32_t i, std::int32_t j, std::int32_t k) { return texel_at(texture, level, i, j, k); });
+  Box box{span(sampler, at.x, level.width, 0), Span(), only(layer_of(texture.image, at.layer))};
+  if (geometry != Geometry::line)
+    box.y = span(sampler, at.y, level.height, 1);
+  else if (!texture.image.layered)
+    box.y = span(sampler, 0, 1, 1);  // a line is a plane of one row, at whose edge its centre is not
+  if (geometry == Geometry::volume && texture.image.layers() == 1) box.z = span(sampler, at.z, level.slices, 2);
+  add_corners(corners, box, weight, [&](std::int32_t i, std::int32_t j, std::int32_t k) {
+    return texel_at(texture, level, i, j, k);
+  });
 }
 
-Words sample_between_levels(const Texture& texture, Geometry geometry, const Position& at, float detail) {
-  const auto last = static_cast<float>(texture.image.level_count - 1);
-  detail = std::clamp(std::isnan(detail) ? 0.0f : detail, 0.0f, last);
-  const std::int32_t fixed = floor_to_int(detail * kWeightOne + 0.5f);
-  const auto of_level = [&](std::int32_t index) {
-    return sample_level(texture, texture.image.levels[static_cast<std::size_t>(index)], geometry, at);
+// Levels in 256ths. What is below one is cut off.
+std::int32_t fixed_level(float level) {
+  constexpr float kFar = 1024;  // more than there are
+  return std::isnan(level) ? 0 : static_cast<std::int32_t>(std::clamp(level, -kFar, kFar) * kWeightOne);
+}
+
+Words sample_between_levels(const Texture& texture, Geometry geometry, const Position& at, std::int32_t detail) {
+  const auto last = static_cast<std::int32_t>(texture.image.level_count - 1);
+  detail = std::clamp(detail, 0, last * kWeightOne);
+  const Sampler& sampler = texture.sampler;
+  const bool blends_levels = sampler.mipmap_filter == Filter::linear;
+  if (!blends_levels) detail = (detail + kWeightOne / 2) / kWeightOne * kWeightOne;
+  const std::int32_t first = detail >> kWeightBits, share = detail & (kWeightOne - 1);
+  Corners corners;
+  const auto add = [&](std::int32_t index, std::int32_t weight) {
+    const Level& level = texture.image.levels[static_cast<std::size_t>(index)];
+    add_level(corners, texture, level, geometry, at, weight);
   };
-  if (texture.sampler.mipmap_filter == Filter::point) return of_level((fixed + kWeightOne / 2) >> kWeightBits);
-  const std::int32_t first = fixed >> kWeightBits;
-  const float share = static_cast<float>(fixed & (kWeightOne - 1)) / kWeightOne;
-  if (share == 0) return of_level(first);
-  Sum result;
-  result.add(of_level(first), 1 - share);
-  result.add(of_level(first + 1), share);
-  return result.words();
+  add(first, kWeightOne - share);
+  if (share != 0) add(first + 1, share);
+  if (sampler.filter == Filter::point && share == 0) return texture.reader.read(corners.texels[0]);
+  return texture.reader.blend(corners);
 }
 
 Position moved(const Position& at, const std::array<float, 3>& along, float distance) {
@@ -211,11 +185,11 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, floa
     const bool possible = at.x > -1 && at.x < 0x1p30f;
     return fetch(texture, geometry, {.x = possible ? floor_to_int(at.x) : -1}, 0);
   }
-  if (texture.image.level_count == 1) return sample_level(texture, texture.image.levels[0], geometry, at);
+  if (texture.image.level_count == 1) return sample_between_levels(texture, geometry, at, 0);
   const Sampler& sampler = texture.sampler;
-  const float biased = level + sampler.level_bias;
-  return sample_between_levels(texture, geometry, at,
-                               std::fmin(std::fmax(biased, sampler.min_level), sampler.max_level));
+  const std::int32_t biased = fixed_level(level) + fixed_level(sampler.level_bias);
+  const std::int32_t limited = std::min(biased, fixed_level(sampler.max_level));
+  return sample_between_levels(texture, geometry, at, std::max(limited, fixed_level(sampler.min_level)));
 }
 
 Words sample(const Texture& texture, Geometry geometry, const Position& at, const Gradients& gradients) {
@@ -244,16 +218,17 @@ Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std
   const Level& level = image.levels[static_cast<std::size_t>(std::clamp(level_index, 0, last))];
   if (texture.is_linear_memory) {
     if (at.x < 0 || static_cast<std::uint32_t>(at.x) >= level.width) return {};
-    return read(texture, texel_at(texture, level, at.x, 0, 0));
+    return texture.reader.read(texel_at(texture, level, at.x, 0, 0));
   }
-  const auto index = [&](std::int32_t i, std::uint32_t size, unsigned axis) {
-    const bool border = texture.sampler.address[axis] == AddressMode::border;
-    return settle(i, size, border ? AddressMode::border : AddressMode::clamp);
-  };
-  const std::int32_t y = geometry == Geometry::line ? 0 : index(at.y, level.height, 1);
+  // Outside there is nothing, and lines can only be read so from linear memory.
+  const auto inside = [](std::int32_t i, std::uint32_t size) { return i >= 0 && static_cast<std::uint32_t>(i) < size; };
   const bool volume = geometry == Geometry::volume && image.layers() == 1;
-  const std::int32_t z = volume ? index(at.z, level.slices, 2) : layer_of(image, at.layer);
-  return read(texture, texel_at(texture, level, index(at.x, level.width, 0), y, z));
+  const bool line = geometry == Geometry::line;
+  if ((line && !image.layered) || !inside(at.x, level.width) || (!line && !inside(at.y, level.height)) ||
+      (volume && !inside(at.z, level.slices)))
+    return {};
+  const std::int32_t z = volume ? at.z : layer_of(image, at.layer);
+  return texture.reader.read(texel_at(texture, level, at.x, line ? 0 : at.y, z));
 }
 
 Words gather(const Texture& texture, const Position& at, unsigned channel) {
@@ -261,12 +236,12 @@ Words gather(const Texture& texture, const Position& at, unsigned channel) {
   const Sampler& sampler = texture.sampler;
   const auto pair = [&](float coordinate, std::uint32_t size, unsigned axis) {
     const AddressMode mode = sampler.address[axis];
-    return blended_span(in_texels(coordinate, size, mode, sampler.normalized_coordinates), size, mode);
+    return neighbours(position(coordinate, size, mode, sampler.normalized_coordinates), size, mode);
   };
   const Span x = pair(at.x, level.width, 0), y = pair(at.y, level.height, 1);
   const std::int32_t z = layer_of(texture.image, at.layer);
   const auto of = [&](std::int32_t i, std::int32_t j) {
-    return read(texture, texel_at(texture, level, i, j, z))[channel & 3];
+    return texture.reader.read(texel_at(texture, level, i, j, z))[channel & 3];
   };
   return {of(x.indices[0], y.indices[1]), of(x.indices[1], y.indices[1]), of(x.indices[1], y.indices[0]),
           of(x.indices[0], y.indices[0])};

@@ -1,5 +1,6 @@
 #include "softgpu/texture/texel.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -9,56 +10,183 @@
 namespace softgpu::texture {
 namespace {
 
-constexpr std::array<std::byte, 16> kNoTexel{};
-
 std::uint32_t word(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-// What each kind of channel becomes. `Stored` is its form in memory. Channels that a texel lacks read as zero.
+template <typename Stored>
+using Values = std::array<Stored, Corners::kMost>;  // one channel of each corner
+
+template <typename Stored>
+std::int64_t weighted_sum(const Corners& corners, const Values<Stored>& values) {
+  std::int64_t sum = 0;
+  for (unsigned i = 0; i < corners.count; ++i) sum += std::int64_t{values[i]} * corners.weights[i];
+  return sum;
+}
+
+std::int64_t without_weights(std::int64_t sum) { return (sum + kWeightOne / 2) >> kWeightBits; }
+
+// Halves are rounded towards zero.
+std::int32_t nearest_integer(float value) { return static_cast<std::int32_t>(std::ceil(std::abs(value) - 0.5f)); }
+
+// What each kind of channel becomes, alone and blended, and the border's. `Stored` is its form in memory. Channels that
+// a texel lacks read as zero.
 template <typename T>
 struct Integer {
   using Stored = T;
-  static std::uint32_t read(T value, unsigned) {
-    return static_cast<std::uint32_t>(
-        static_cast<std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>(value));
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  static std::uint32_t read(T value, unsigned) { return static_cast<std::uint32_t>(static_cast<Wide>(value)); }
+  static std::uint32_t blend(const Corners& corners, const Values<T>& values, unsigned) {
+    return static_cast<std::uint32_t>(without_weights(weighted_sum(corners, values)));
   }
+  static T store(std::uint32_t colour, unsigned) { return static_cast<T>(colour); }
 };
 
-struct AsFloat {};
-
+// Sums have 16 bits, the sign included: what 8-bit texels are widened to.
 template <typename T>
-struct Normalized : AsFloat {
+struct Normalized {
   using Stored = T;
+  static constexpr auto kOne = static_cast<float>(std::numeric_limits<T>::max());
+
   static std::uint32_t read(T value, unsigned) {
     // The lowest signed value is -1, too.
-    const float scaled = static_cast<float>(value) / static_cast<float>(std::numeric_limits<T>::max());
-    return word(scaled < -1.0f ? -1.0f : scaled);
+    return word(std::max(static_cast<float>(value) / kOne, -1.0f));
+  }
+  static std::uint32_t blend(const Corners& corners, const Values<T>& values, unsigned) {
+    const std::int64_t sum = weighted_sum(corners, values);
+    if constexpr (std::is_unsigned_v<T>)
+      return word(static_cast<float>(without_weights(sizeof(T) == 1 ? sum * 257 : sum)) / 65535);
+    // 32767 of 127 * 256 parts: nearly one 128th more.
+    const std::int64_t wide = sizeof(T) == 1 ? sum + ((sum + ((sum >> 12) * 16) + 64) >> 7) : without_weights(sum);
+    return word(static_cast<float>(std::max<std::int64_t>(wide, -32767)) / 32767);
+  }
+  static T store(std::uint32_t colour, unsigned) {
+    const auto value = std::bit_cast<float>(colour);
+    const float inside = std::isnan(value) ? 0 : std::clamp(value, std::is_signed_v<T> ? -1.0f : 0.0f, 1.0f);
+    const std::int32_t stored = nearest_integer(inside * kOne);
+    return static_cast<T>(inside < 0 ? -stored : stored);
   }
 };
 
-struct Srgb : AsFloat {
-  using Stored = std::uint8_t;
-  static std::uint32_t read(std::uint8_t value, unsigned channel) {
-    static const std::array<std::uint32_t, 256> linear = [] {
-      std::array<std::uint32_t, 256> table{};
-      for (std::size_t i = 0; i < table.size(); ++i) {
-        const double encoded = static_cast<double>(i) / 255;
-        const double light = encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
-        table[i] = word(static_cast<float>(light));
-      }
-      return table;
-    }();
-    return channel == 3 ? Normalized<std::uint8_t>::read(value, channel) : linear[value];
-  }
+template <typename T>
+struct FloatFormat;
+template <>
+struct FloatFormat<std::uint16_t> {
+  static constexpr int kMantissaBits = 10, kBias = 15;
+  static constexpr bool kHasDenormals = true;
+};
+template <>
+struct FloatFormat<std::uint32_t> {
+  static constexpr int kMantissaBits = 23, kBias = 127;
+  static constexpr bool kHasDenormals = false;
 };
 
-struct Half : AsFloat {
+template <typename T>
+struct FloatParts {
+  using Format = FloatFormat<T>;
+  static constexpr int kSignBit = 8 * sizeof(T) - 1;
+  static constexpr std::uint32_t kTopExponent = (1u << (kSignBit - Format::kMantissaBits)) - 1;
+
+  explicit FloatParts(T bits)
+      : is_negative(bits >> kSignBit != 0),
+        exponent(bits >> Format::kMantissaBits & kTopExponent),
+        fraction(bits & ((1u << Format::kMantissaBits) - 1)) {}
+
+  Scaled scaled() const {
+    auto mantissa = static_cast<std::int32_t>(fraction);
+    if (exponent != 0)
+      mantissa |= 1 << Format::kMantissaBits;
+    else if (!Format::kHasDenormals)
+      mantissa = 0;
+    const auto power = static_cast<std::int32_t>(std::max(exponent, 1u)) - Format::kBias - Format::kMantissaBits;
+    return {is_negative ? -mantissa : mantissa, power};
+  }
+
+  bool is_negative;
+  std::uint32_t exponent, fraction;
+};
+
+constexpr std::uint32_t kNan = 0x7fffffff, kInfinity = 0x7f800000, kSign = 0x80000000;
+
+// Texels of floating point: infinities and what is no number first, which is rare.
+template <typename T>
+std::uint32_t blend_floats(const Corners& corners, const Values<T>& values) {
+  using Format = FloatFormat<T>;
+  std::array<Scaled, Corners::kMost> scaled;
+  bool positive = false, negative = false;
+  for (unsigned i = 0; i < corners.count; ++i) {
+    const FloatParts<T> parts(values[i]);
+    scaled[i] = parts.scaled();
+    if (parts.exponent != FloatParts<T>::kTopExponent) continue;
+    if (parts.fraction != 0) return kNan;
+    (parts.is_negative ? negative : positive) = true;
+  }
+  if (positive || negative) return positive && negative ? kNan : positive ? kInfinity : kInfinity | kSign;
+  constexpr Precision kPrecision{Format::kMantissaBits + 1,
+                                 Format::kHasDenormals ? 1 - Format::kBias - Format::kMantissaBits : -1000};
+  const double sum = blend_scaled(corners, std::span(scaled).first(corners.count), GuardBits::four, kPrecision);
+  if (std::abs(sum) < static_cast<double>(std::numeric_limits<float>::min())) return sum < 0 ? kSign : 0;
+  return word(static_cast<float>(sum));
+}
+
+struct Half {
   using Stored = std::uint16_t;
   static std::uint32_t read(std::uint16_t value, unsigned) { return word(half_to_float(value)); }
+  static std::uint32_t blend(const Corners& corners, const Values<std::uint16_t>& values, unsigned) {
+    return blend_floats(corners, values);
+  }
+  static std::uint16_t store(std::uint32_t colour, unsigned) { return float_to_half_towards_zero(colour); }
 };
 
-struct Float : AsFloat {
+struct Float {
   using Stored = std::uint32_t;
   static std::uint32_t read(std::uint32_t value, unsigned) { return value; }
+  static std::uint32_t blend(const Corners& corners, const Values<std::uint32_t>& values, unsigned) {
+    return blend_floats(corners, values);
+  }
+  static std::uint32_t store(std::uint32_t colour, unsigned) { return colour; }
+};
+
+// Linear light has at most 8 bits: a number of steps, whose size depends on the encoded value.
+struct Srgb {
+  using Stored = std::uint8_t;
+
+  static int step_of(unsigned encoded) {
+    constexpr std::array<std::uint8_t, 7> kLonger = {32, 48, 64, 96, 136, 184, 248};
+    return static_cast<int>(std::upper_bound(kLonger.begin(), kLonger.end(), encoded) - kLonger.begin()) - 14;
+  }
+  static double light_of(unsigned encoded) {
+    const double value = encoded / 255.0;
+    return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  }
+  static const std::array<Scaled, 256>& steps() {
+    static const std::array<Scaled, 256> table = [] {
+      std::array<Scaled, 256> all{};
+      for (unsigned i = 0; i < all.size(); ++i)
+        all[i] = {static_cast<std::int32_t>(std::lround(std::ldexp(light_of(i), -step_of(i)))), step_of(i)};
+      return all;
+    }();
+    return table;
+  }
+
+  static std::uint32_t read(std::uint8_t value, unsigned channel) {
+    if (channel == 3) return Normalized<std::uint8_t>::read(value, channel);
+    const Scaled& light = steps()[value];
+    return word(std::ldexp(static_cast<float>(light.mantissa), light.exponent));
+  }
+  static std::uint32_t blend(const Corners& corners, const Values<std::uint8_t>& values, unsigned channel) {
+    if (channel == 3) return Normalized<std::uint8_t>::blend(corners, values, channel);
+    std::array<Scaled, Corners::kMost> scaled;
+    for (unsigned i = 0; i < corners.count; ++i) scaled[i] = steps()[values[i]];
+    constexpr Precision kHalfPrecision{11, -24};
+    return word(static_cast<float>(
+        blend_scaled(corners, std::span(scaled).first(corners.count), GuardBits::none, kHalfPrecision)));
+  }
+  static std::uint8_t store(std::uint32_t colour, unsigned channel) {
+    const auto light = std::bit_cast<float>(colour);
+    if (channel == 3 || !(light > 0) || light >= 1) return Normalized<std::uint8_t>::store(colour, channel);
+    const double encoded =
+        light <= 0.0031308f ? 12.92 * light : 1.055 * std::pow(static_cast<double>(light), 1 / 2.4) - 0.055;
+    return static_cast<std::uint8_t>(std::lround(encoded * 255));
+  }
 };
 
 template <typename Channel, unsigned kChannels>
@@ -77,26 +205,28 @@ Words read_texel(const std::byte* texel) {
 }
 
 template <typename Channel, unsigned kChannels>
-Words blend_texels(const Corners& corners, const Words& border) {
-  std::array<float, kChannels> sum{};
+Words blend_texels(const Corners& corners) {
+  std::array<Values<typename Channel::Stored>, kChannels> values;
   for (unsigned corner = 0; corner < corners.count; ++corner) {
-    const std::byte* texel = corners.texels[corner];
-    const auto stored = load<Channel, kChannels>(texel != nullptr ? texel : kNoTexel.data());
-    for (unsigned k = 0; k < kChannels; ++k) {
-      const std::uint32_t value = texel != nullptr ? Channel::read(stored[k], k) : border[k];
-      sum[k] += corners.weights[corner] * std::bit_cast<float>(value);
-    }
+    const auto stored = load<Channel, kChannels>(corners.texels[corner]);
+    for (unsigned k = 0; k < kChannels; ++k) values[k][corner] = stored[k];
   }
   Words words{};
-  for (unsigned k = 0; k < kChannels; ++k) words[k] = word(sum[k]);
+  for (unsigned k = 0; k < kChannels; ++k) words[k] = Channel::blend(corners, values[k], k);
   return words;
 }
 
 template <typename Channel, unsigned kChannels>
+void store_texel(const Words& colour, std::byte* texel) {
+  std::array<typename Channel::Stored, kChannels> stored;
+  for (unsigned k = 0; k < kChannels; ++k) stored[k] = Channel::store(colour[k], k);
+  std::memcpy(texel, stored.data(), sizeof stored);
+}
+
+template <typename Channel, unsigned kChannels>
 TexelReader reader_of() {
-  TexelReader reader{kChannels * sizeof(typename Channel::Stored), read_texel<Channel, kChannels>, nullptr};
-  if constexpr (std::is_base_of_v<AsFloat, Channel>) reader.blend = blend_texels<Channel, kChannels>;
-  return reader;
+  return {kChannels * sizeof(typename Channel::Stored), read_texel<Channel, kChannels>,
+          blend_texels<Channel, kChannels>, store_texel<Channel, kChannels>};
 }
 
 template <typename Channel>
@@ -142,6 +272,16 @@ float half_to_float(std::uint16_t bits) {
   if (exponent == 0) return std::copysign(std::ldexp(static_cast<float>(fraction), -24), std::bit_cast<float>(sign));
   const std::uint32_t wide_exponent = exponent == 31 ? 255 : exponent + 112;
   return std::bit_cast<float>(sign | wide_exponent << 23 | fraction << 13);
+}
+
+std::uint16_t float_to_half_towards_zero(std::uint32_t bits) {
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+  const std::uint32_t exponent = bits >> 23 & 255, fraction = bits & 0x7fffff;
+  if (exponent == 255) return static_cast<std::uint16_t>(sign | 0x7c00 | fraction >> 13);
+  if (exponent > 142) return static_cast<std::uint16_t>(sign | 0x7bff);
+  if (exponent > 112) return static_cast<std::uint16_t>(sign | (exponent - 112) << 10 | fraction >> 13);
+  if (exponent < 102) return sign;
+  return static_cast<std::uint16_t>(sign | (fraction | 0x800000) >> (126 - exponent));
 }
 
 }  // namespace softgpu::texture

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "softgpu/texture/blend.hpp"
+
 namespace softgpu::texture {
 
 enum class ChannelType : std::uint8_t { u8, u16, u32, s8, s16, s32, f16, f32, unorm8, unorm16, snorm8, snorm16 };
@@ -24,24 +26,15 @@ struct TexelFormat {
 // Four 32-bit registers' worth, integers or the bits of floats. Channels that the format lacks read 0, the fourth 1.
 using Words = std::array<std::uint32_t, 4>;
 
-// The texels that a filter blends, with weights that add up to 1.
-struct Corners {
-  std::array<const std::byte*, 8> texels;  // null: outside, where the border's colour is
-  std::array<float, 8> weights;
-  unsigned count = 0;
-
-  void add(const std::byte* texel, float weight) {
-    texels[count] = texel;
-    weights[count++] = weight;
-  }
-};
-
 // The functions for one kind of texel, chosen once for a texture, so that reading never looks at the format.
 struct TexelReader {
   unsigned bytes = 0;
   Words (*read)(const std::byte* texel) = nullptr;
-  Words (*blend)(const Corners& corners, const Words& border) = nullptr;  // null for what reads as integers
+  Words (*blend)(const Corners& corners) = nullptr;
+  // The texel that shows a border's colour: floats, or for what reads as integers their bits.
+  void (*store)(const Words& colour, std::byte* texel) = nullptr;
 };
+inline constexpr unsigned kMaxTexelBytes = 16;
 
 // How a texture's channels arrive in registers.
 enum class Reading : std::uint8_t {
@@ -52,5 +45,6 @@ enum class Reading : std::uint8_t {
 TexelReader texel_reader(TexelFormat format, Reading reading);
 
 float half_to_float(std::uint16_t bits);
+std::uint16_t float_to_half_towards_zero(std::uint32_t bits);  // of a float's bits
 
 }  // namespace softgpu::texture

@@ -18,7 +18,7 @@ struct Sampler {
   bool seamless_cube = false;
   float level_bias = 0, min_level = 0, max_level = 0;
   unsigned max_anisotropy = 1;
-  Words border{};  // as the reader gives texels
+  std::array<std::byte, kMaxTexelBytes> border{};  // a texel of its colour
 };
 
 struct Texture {

@@ -98,6 +98,12 @@ struct TextureOperands {
   llvm::ArrayRef<Operand> rest;  // handle, coordinates, then what the form adds
 };
 
+// Without a level there is no bias either: the first level that the sampler allows.
+Value* lowest_level(FunctionLowering& f, Type type) {
+  llvm::Type* const number = llvm_type(f.module.context(), type);
+  return ptx::is_float(type) ? llvm::ConstantFP::getInfinity(number, true) : llvm::Constant::getNullValue(number);
+}
+
 abi::SurfaceAccess access_of(const Instruction& i) {
   return {meaning(kGeometries, i).geometry, meaning(kBoundaries, i), i.vector_width * ptx::bits(i.types[0]) / 8};
 }
@@ -116,8 +122,7 @@ void lower_tex(FunctionLowering& f, const Instruction& i) {
     add_coordinates(f, arguments, elements_of(operands.rest[3]), type);
     f.call(RuntimeCall::texture_gradient, arguments);
   } else {
-    arguments.push_back(i.has(Modifier::level) ? f.read(operands.rest[2], type)
-                                               : llvm::Constant::getNullValue(llvm_type(f.module.context(), type)));
+    arguments.push_back(i.has(Modifier::level) ? f.read(operands.rest[2], type) : lowest_level(f, type));
     f.call(ptx::is_float(type) ? RuntimeCall::texture_sample : RuntimeCall::texture_fetch, arguments);
   }
   write_texels(f, i, memory, operands.has_residence);

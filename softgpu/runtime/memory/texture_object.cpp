@@ -152,14 +152,9 @@ void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
   texture::Sampler& sampler = texture.sampler = sampler_of(sampling);
   const texture::TexelFormat format = texture.image.format;
   texture.reader = texture::texel_reader(format, reading(sampling.flags));
-  const bool reads_integers = texture.reader.blend == nullptr;  // which are never filtered, whatever was asked for
-  if (texture.is_linear_memory || reads_integers) sampler.filter = Filter::point;
-  if (reads_integers) sampler.mipmap_filter = Filter::point;
+  if (texture.is_linear_memory) sampler.filter = Filter::point;
   if (sampler.filter == Filter::point) sampler.max_anisotropy = 1;
-  const std::byte nothing[16]{};
-  sampler.border = texture.reader.read(nothing);
-  for (std::size_t k = 0; k < format.channels; ++k)
-    sampler.border[k] = std::bit_cast<std::uint32_t>(sampling.borderColor[k]);
+  texture.reader.store(std::bit_cast<texture::Words>(sampling.borderColor), sampler.border.data());
 }
 
 template <typename Object>
