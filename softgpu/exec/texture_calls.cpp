@@ -38,6 +38,8 @@ void put(void* result, const Words& words) { std::memcpy(result, words.data(), s
 // Null where there is nothing to access.
 std::byte* place_of(std::uint64_t handle, const abi::SurfaceAccess& access, const texture::SurfacePosition& at) {
   const auto [status, memory] = texture::locate(surface_of(handle), access, at);
+  if (status == texture::SurfaceStatus::misaligned)
+    leave(Outcome::misaligned_address, "an access to a surface whose x is not a multiple of its size", handle);
   if (status == texture::SurfaceStatus::out_of_bounds)
     leave(Outcome::illegal_address, "an access outside its surface", handle);
   return memory;

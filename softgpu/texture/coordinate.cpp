@@ -62,7 +62,10 @@ Span neighbours(std::int32_t position, std::uint32_t size, AddressMode mode) {
   // Half a texel less, rounded to 256ths.
   const std::int32_t fixed = (position - 255) >> 1;
   const std::int32_t first = fixed >> 8;
-  return {{settle(first, size, mode), settle(first + 1, size, mode)}, fixed & 255};
+  const Span span{{settle(first, size, mode), settle(first + 1, size, mode)}, fixed & 255};
+  // Beyond the last centre a clamped image has no fraction either, which changes how the weights of a volume are rounded.
+  if (mode == AddressMode::clamp && span.indices[0] == span.indices[1]) return {span.indices, 0};
+  return span;
 }
 
 }  // namespace softgpu::texture

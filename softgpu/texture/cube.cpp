@@ -25,8 +25,15 @@ constexpr std::array<Face, 6> kFaces = {{
 
 }  // namespace
 
+Direction scaled_to_cube(const Direction& direction) {
+  const float largest = std::fmax(std::fmax(std::abs(direction[0]), std::abs(direction[1])), std::abs(direction[2]));
+  const float scale = 1 / largest;
+  return {direction[0] * scale, direction[1] * scale, direction[2] * scale};
+}
+
 std::uint32_t face_of(const Direction& direction) {
-  const float x = std::abs(direction[0]), y = std::abs(direction[1]), z = std::abs(direction[2]);
+  const auto length = [&](std::size_t axis) { return std::isnan(direction[axis]) ? -1 : std::abs(direction[axis]); };
+  const float x = length(0), y = length(1), z = length(2);
   const std::uint32_t axis = x > y && x > z ? 0 : y > z ? 1 : 2;
   return 2 * axis + (direction[axis] < 0 ? 1 : 0);
 }

@@ -13,6 +13,8 @@ struct FaceVector {
   float s, t, major;
 };
 
+// The direction's point on the cube from -1 to 1, by one reciprocal: what is next to an edge may get onto it.
+Direction scaled_to_cube(const Direction& direction);
 // Faces are in the order +x, -x, +y, -y, +z, -z.
 std::uint32_t face_of(const Direction& direction);
 FaceVector on_face(std::uint32_t face, const Direction& direction);

@@ -91,23 +91,24 @@ const std::byte* texel_around(const Texture& texture, const Level& level, std::i
 }
 
 void add_cube(Corners& corners, const Texture& texture, const Level& level, const Position& at, std::int32_t weight) {
-  const Direction direction = {at.x, at.y, at.z};
+  const Direction direction = scaled_to_cube({at.x, at.y, at.z});
   const std::uint32_t face = face_of(direction);
   const FaceVector point = on_face(face, direction);
   const std::int32_t first_slice = 6 * layer_of(texture.image, at.layer);
-  const auto place = [&](float value) {
-    return position((value / point.major + 1) / 2, level.width, AddressMode::clamp, true);
+  const Sampler& sampler = texture.sampler;
+  const bool seamless = sampler.filter == Filter::linear && sampler.seamless_cube;
+  const auto place = [&](float value, unsigned axis) {
+    return position(value * 0.5f + 0.5f, level.width, seamless ? AddressMode::clamp : sampler.address[axis], true);
   };
-  const std::int32_t x = place(point.s), y = place(point.t);
+  const std::int32_t x = place(point.s, 0), y = place(point.t, 1);
   const auto on_this_face = [&](std::int32_t i, std::int32_t j, std::int32_t) {
     return texel_at(texture, level, i, j, first_slice + static_cast<std::int32_t>(face));
   };
-  const auto inside = [&](std::int32_t value) {
-    return texture.sampler.filter == Filter::linear ? neighbours(value, level.width, AddressMode::clamp)
-                                                    : nearest(value, level.width, AddressMode::clamp);
+  const auto inside = [&](std::int32_t value, unsigned axis) {
+    const AddressMode mode = sampler.address[axis];
+    return sampler.filter == Filter::linear ? neighbours(value, level.width, mode) : nearest(value, level.width, mode);
   };
-  if (texture.sampler.filter == Filter::point || !texture.sampler.seamless_cube)
-    return add_corners(corners, {inside(x), inside(y), Span()}, weight, on_this_face);
+  if (!seamless) return add_corners(corners, {inside(x, 0), inside(y, 1), Span()}, weight, on_this_face);
   // Spans of a row so long that no index is outside it: texel 1 is the face's texel 0.
   const auto around = [&](std::int32_t value) { return neighbours(value + 512, level.width + 3, AddressMode::clamp); };
   add_corners(corners, {around(x), around(y), Span()}, weight, [&](std::int32_t i, std::int32_t j, std::int32_t) {
@@ -159,32 +160,54 @@ Position moved(const Position& at, const std::array<float, 3>& along, float dist
   return {at.x + distance * along[0], at.y + distance * along[1], at.z + distance * along[2], at.layer};
 }
 
-// How many texels of the first level a step of one pixel crosses.
-float texels_crossed(const Texture& texture, Geometry geometry, const Position& at, const std::array<float, 3>& step) {
+using Step = std::array<float, 3>;
+
+// A step of one pixel, in texels of the first level.
+Step in_texels(const Texture& texture, Geometry geometry, const Position& at, const Step& step) {
   const Level& level = texture.image.levels[0];
-  std::array<float, 3> size = {static_cast<float>(level.width), static_cast<float>(level.height),
-                               static_cast<float>(level.slices)};
-  if (!texture.sampler.normalized_coordinates) size = {1, 1, 1};
   if (geometry == Geometry::cube) {
     const Direction direction = {at.x, at.y, at.z};
     const std::uint32_t face = face_of(direction);
     const FaceVector point = on_face(face, direction), change = on_face(face, step);
     const float scale = static_cast<float>(level.width) / (2 * point.major * point.major);
-    return scale *
-           std::hypot(change.s * point.major - point.s * change.major, change.t * point.major - point.t * change.major);
+    return {scale * (change.s * point.major - point.s * change.major),
+            scale * (change.t * point.major - point.t * change.major), 0};
   }
-  const float y = geometry == Geometry::line ? 0 : step[1] * size[1];
-  const float z = geometry == Geometry::volume ? step[2] * size[2] : 0;
-  return std::hypot(step[0] * size[0], y, z);
+  const bool normalized = texture.sampler.normalized_coordinates;
+  const auto scaled = [&](float value, std::uint32_t size) { return normalized ? value * static_cast<float>(size) : value; };
+  return {scaled(step[0], level.width), geometry == Geometry::line ? 0 : scaled(step[1], level.height),
+          geometry == Geometry::volume ? scaled(step[2], level.slices) : 0};
+}
+
+// The texture unit's idea of a length: the longest component and parts of the others, in 10 bits.
+float length(const Step& step) {
+  std::array<float, 3> parts = {std::abs(step[0]), std::abs(step[1]), std::abs(step[2])};
+  std::sort(parts.begin(), parts.end());
+  if (!(parts[2] > 0) || std::isinf(parts[2])) return parts[2];
+  const float unit = std::ldexp(1.0f, std::ilogb(parts[2]) - 9);
+  const auto whole = [&](float value) { return std::floor(value / unit); };
+  return unit * (whole(parts[2]) + whole(parts[1] * (11.0f / 32)) + whole(parts[0] / 4));
+}
+
+// Of two steps, or of the diagonals between them.
+float longest(const Step& x, const Step& y) {
+  const Step sum = {x[0] + y[0], x[1] + y[1], x[2] + y[2]}, difference = {x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+  return std::fmax(std::fmax(length(x), length(y)), std::fmax(length(sum), length(difference)) * (11.0f / 16));
+}
+
+// The level whose texels are that long, in 256ths; the logarithm is that of the first 8 bits.
+float level_of(float texels) {
+  if (!(texels > 0) || std::isinf(texels)) return std::log2(texels);
+  const int exponent = std::ilogb(texels);
+  const float part = std::floor((std::ldexp(texels, -exponent) - 1) * 256);
+  const float logarithm = std::floor(256 * std::log2(1 + (part + 0.5f) / 256) + 0.46875f);
+  return static_cast<float>(exponent) + (part == 0 ? 0 : std::fmin(logarithm, 255.0f)) / 256;
 }
 
 }  // namespace
 
 Words sample(const Texture& texture, Geometry geometry, const Position& at, float level) {
-  if (texture.is_linear_memory) {
-    const bool possible = at.x > -1 && at.x < 0x1p30f;
-    return fetch(texture, geometry, {.x = possible ? floor_to_int(at.x) : -1}, 0);
-  }
+  if (texture.is_linear_memory) return {};  // which is read by index only
   if (texture.image.level_count == 1) return sample_between_levels(texture, geometry, at, 0);
   const Sampler& sampler = texture.sampler;
   const std::int32_t biased = fixed_level(level) + fixed_level(sampler.level_bias);
@@ -194,15 +217,16 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, floa
 
 Words sample(const Texture& texture, Geometry geometry, const Position& at, const Gradients& gradients) {
   if (texture.image.level_count == 1 && texture.sampler.max_anisotropy <= 1) return sample(texture, geometry, at, 0.0f);
-  const float x = texels_crossed(texture, geometry, at, gradients.dx);
-  const float y = texels_crossed(texture, geometry, at, gradients.dy);
+  const Step right = in_texels(texture, geometry, at, gradients.dx), down = in_texels(texture, geometry, at, gradients.dy);
+  if (texture.sampler.max_anisotropy <= 1) return sample(texture, geometry, at, level_of(longest(right, down)));
+  const float x = length(right), y = length(down);
   const float longer = std::fmax(x, y), shorter = std::fmin(x, y);
   // A long and narrow footprint is covered by several samples along it, each of the detail that the narrow side needs.
   float samples = 1;
-  if (texture.sampler.max_anisotropy > 1 && longer > shorter && geometry != Geometry::cube)
+  if (longer > shorter && geometry != Geometry::cube)
     samples =
         std::fmin(std::ceil(longer / std::fmax(shorter, 1.0f)), static_cast<float>(texture.sampler.max_anisotropy));
-  const float level = std::log2(longer / samples);
+  const float level = level_of(longer / samples);
   if (samples == 1) return sample(texture, geometry, at, level);
   Sum result;
   for (float k = 0; k < samples; ++k) {
@@ -225,9 +249,9 @@ Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std
   const bool volume = geometry == Geometry::volume && image.layers() == 1;
   const bool line = geometry == Geometry::line;
   if ((line && !image.layered) || !inside(at.x, level.width) || (!line && !inside(at.y, level.height)) ||
-      (volume && !inside(at.z, level.slices)))
+      (volume ? !inside(at.z, level.slices) : at.layer >= image.layers()))
     return {};
-  const std::int32_t z = volume ? at.z : layer_of(image, at.layer);
+  const std::int32_t z = volume ? at.z : static_cast<std::int32_t>(at.layer);
   return texture.reader.read(texel_at(texture, level, at.x, line ? 0 : at.y, z));
 }
 

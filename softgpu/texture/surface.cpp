@@ -5,6 +5,7 @@
 namespace softgpu::texture {
 
 SurfacePlace locate(const Surface& surface, const abi::SurfaceAccess& access, const SurfacePosition& at) {
+  if (at.x % static_cast<std::int32_t>(access.bytes) != 0) return {SurfaceStatus::misaligned, nullptr};
   const Image& image = surface.image;
   const Level& level = image.levels[0];
   const bool volume = access.geometry == abi::Geometry::volume && image.depth != 0 && !image.layered;

@@ -18,14 +18,14 @@ struct SurfacePosition {
   std::uint32_t layer = 0;
 };
 
-enum class SurfaceStatus : std::uint8_t { inside, skipped, out_of_bounds };
+enum class SurfaceStatus : std::uint8_t { inside, skipped, out_of_bounds, misaligned };
 
 struct SurfacePlace {
   SurfaceStatus status;
   std::byte* memory;  // inside only
 };
 // Where an access goes. Outside the surface that is, as the boundary mode says, the nearest place inside, nowhere
-// (reads give 0, writes nothing), or an error.
+// (reads give 0, writes nothing), or an error. Wherever it is, x must be a multiple of the access's size.
 SurfacePlace locate(const Surface& surface, const abi::SurfaceAccess& access, const SurfacePosition& at);
 
 }  // namespace softgpu::texture

@@ -129,12 +129,13 @@ Reading reading(unsigned flags) {
   return (flags & CU_TRSF_READ_AS_INTEGER) != 0 ? Reading::element : Reading::normalized;
 }
 
-texture::Sampler sampler_of(const CUDA_TEXTURE_DESC& sampling) {
+texture::Sampler sampler_of(const CUDA_TEXTURE_DESC& sampling, bool is_mipmapped) {
   constexpr unsigned kFlags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
                               CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
   require((sampling.flags & ~kFlags) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
   texture::Sampler sampler;
-  sampler.normalized_coordinates = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+  // Those of a mipmapped array always are, whatever was asked for.
+  sampler.normalized_coordinates = is_mipmapped || (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   sampler.seamless_cube = (sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
   for (std::size_t k = 0; k < 3; ++k)
     sampler.address[k] = address_mode(sampling.addressMode[k], sampler.normalized_coordinates);
@@ -149,7 +150,8 @@ texture::Sampler sampler_of(const CUDA_TEXTURE_DESC& sampling) {
 
 // How the texels of the texture's image are read and blended.
 void set_sampling(TextureObject& texture, const CUDA_TEXTURE_DESC& sampling) {
-  texture::Sampler& sampler = texture.sampler = sampler_of(sampling);
+  texture::Sampler& sampler = texture.sampler =
+      sampler_of(sampling, texture.resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
   const texture::TexelFormat format = texture.image.format;
   texture.reader = texture::texel_reader(format, reading(sampling.flags));
   if (texture.is_linear_memory) sampler.filter = Filter::point;
@@ -181,8 +183,6 @@ CUtexObject create_texture(const MemoryServices& services, Context& context, con
     texture->view = *view;
   }
   set_sampling(*texture, sampling);
-  require(resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY || texture->sampler.normalized_coordinates,
-          CUDA_ERROR_INVALID_VALUE, "a mipmapped array needs normalized coordinates");
   const CUtexObject handle = texture::textures().add(std::move(texture));
   require(handle != 0, CUDA_ERROR_OUT_OF_MEMORY, "too many texture objects");
   return handle;
