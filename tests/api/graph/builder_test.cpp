@@ -165,7 +165,7 @@ TEST_F(GraphBuilderTest, SplitAndJoinCheckWhatTheyGet) {
 TEST_F(GraphBuilderTest, StepsOutOfOrderAreRefused) {
   const GraphBuilder builder = stream.create_graph_builder();
   EXPECT_THAT(error_of<InvalidArgument>([&] { builder.end_building(); }), HasSubstr("begin_building() comes first"));
-  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.complete(); }), HasSubstr("end_building() comes first"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.complete(); }), HasSubstr("has not finished building"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.graph_definition(); }), HasSubstr("no graph yet"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { builder.debug_dot_print("/tmp/x"); }), HasSubstr("end_building()"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)builder.create_condition(); }), HasSubstr("not building"));
