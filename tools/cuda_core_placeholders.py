@@ -39,7 +39,8 @@ def find_or_hold_place(self: as_cuda_core.ServedModule, name: str) -> Any:
     try:
         return original(self, name)
     except AttributeError as error:
-        if name.startswith("__") or self.__name__ in COMPLETE or name in as_cuda_core.ONLY_IN_CUPRUM.get(self.__name__, ()):
+        hidden = as_cuda_core.ONLY_IN_CUPRUM.get(self.__name__, ())
+        if name.startswith("__") or self.__name__ in COMPLETE or name in hidden:
             raise
         return Missing(name, (), {"refusal": str(error), "__module__": self.__name__})
 

@@ -256,7 +256,7 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
 
 
 def private_file(fullname: str) -> Path | None:
-    """The file of cuprum/_cuda_core that holds cuda.core's private names of the module `fullname`, where there is one."""
+    """The file of cuprum/_cuda_core that holds private names of cuda.core's module `fullname`, where there is one."""
     parts = fullname[len(ROOT) + 1 :].split(".")
     if not parts[-1].startswith("_") and parts[0] != "_utils":
         return None

@@ -1,4 +1,4 @@
-"""Private names of cuda.core that the drop-in serves. Each test is a process of its own, because imports are for a process."""
+"""Private names of cuda.core that the drop-in serves. Each test is a process of its own: imports are for a process."""
 
 from __future__ import annotations
 
@@ -225,7 +225,8 @@ def test_cache_keys_need_a_digest_of_what_cuda_core_does_not_see():
             return make_program_cache_key(
                 code="", code_type="c++", options=options, target_type="cubin", extra_digest=digest)
         assert isinstance(key(), bytes) and key() == key()
-        for unseen in ({"include_path": "/tmp"}, {"pre_include": ["a.h"]}, {"pch_dir": "/tmp"}, {"name": "folder/a.cu"}):
+        files = {"include_path": "/tmp", "pre_include": ["a.h"], "pch_dir": "/tmp", "name": "folder/a.cu"}
+        for unseen in ({name: value} for name, value in files.items()):
             try:
                 key(**unseen)
             except ValueError as error:

@@ -9,7 +9,7 @@ from cuprum._cuda_utils import _binding
 
 
 def _to_native_launch_config(config: LaunchConfig) -> Any:
-    """The CUlaunchConfig of `config`. Its grid counts blocks, whereas that of a LaunchConfig with clusters counts those."""
+    """The CUlaunchConfig of `config`. Its grid counts blocks, that of a LaunchConfig with clusters counts clusters."""
     driver = _binding("driver")
     native = driver.CUlaunchConfig()
     grid = [count * size for count, size in zip(config.grid, config.cluster or (1, 1, 1))]

@@ -1,7 +1,7 @@
 """Keys of compiled programs by the rules of cuda.core.
 
-cuprum reads the files that a program includes and makes them part of its key. cuda.core doesn't, and refuses such a program
-unless the caller gives a digest of its own; a program written for cuda.core may rely on that.
+cuprum reads the files that a program includes and makes them part of its key. cuda.core doesn't, and refuses such a
+program unless the caller gives a digest of its own; a program written for cuda.core may rely on that.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ def make_program_cache_key(
 ) -> bytes:
     """A key that is the same as long as the compilation gives the same.
 
-    ValueError where files matter that can't be seen, unless `extra_digest` stands for them: included files, those beside
-    a program whose name has a directory, precompiled headers, libdevice.
+    ValueError where files matter that can't be seen, unless `extra_digest` stands for them: included files, those
+    beside a program whose name has a directory, precompiled headers, libdevice.
     """
     source = str(code_type).lower()
     if isinstance(code, (bytes, bytearray)) and source in ("c++", "ptx"):
         raise TypeError(f"code must be str for code_type {source!r}, not {type(code).__name__}: only NVVM IR is bytes")
     target = str(target_type).lower()
-    if source in _TARGETS and any(target in targets for targets in _TARGETS.values()) and target not in _TARGETS[source]:
+    known = {target for targets in _TARGETS.values() for target in targets}
+    if source in _TARGETS and target in known - set(_TARGETS[source]):
         raise ValueError(f"target_type {target!r} is not valid for code_type {source!r}, only {_TARGETS[source]}")
     if source == "c++" and any(isinstance(name, bytearray) for name in name_expressions):
         raise TypeError("name_expressions must be str or bytes, not bytearray: they become keys of a dict")

@@ -13,8 +13,8 @@ from cuprum.typing import (
     VirtualMemoryLocationType,
 )
 
-# By table: the function that looks it up, what it says of a word that is not there, the driver's enumeration, and its members by
-# word.
+# By table: the function that looks it up, what it says of a word that is not there, the driver's enumeration, and its
+# members by word.
 TABLES: dict[str, tuple[str, str, str, dict[Any, str]]] = {
     "_access_flags": (
         "_access_to_flags",

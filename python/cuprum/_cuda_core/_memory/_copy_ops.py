@@ -17,5 +17,5 @@ def _normalize_copy_options(options: CopyOptions | Sequence[CopyOptions] | None,
     if isinstance(options, CopyOptions):
         return (options,) * count
     if len(options) != count:
-        raise ValueError(f"options length is {len(options)}, but there are {count} copies: give one for each, or one for all")
+        raise ValueError(f"options length is {len(options)}, but there are {count} copies: give one for each or all")
     return tuple(options)

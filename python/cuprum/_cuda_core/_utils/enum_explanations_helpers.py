@@ -27,7 +27,7 @@ def clean_enum_member_docstring(doc: str | None) -> str | None:
 
 
 def _binding_version_has_usable_enum_docstrings(version: tuple[int, int, int]) -> bool:
-    """Whether a version of cuda.bindings documents each code: 12.9.6, which the early ones of 13 came before, and 13.2."""
+    """Whether a version of cuda.bindings documents each code: from 12.9.6 on in 12, and from 13.2 on."""
     return version >= (13, 2, 0) or (12, 9, 6) <= version < (13, 0, 0)
 
 
