@@ -169,7 +169,8 @@ Kernel kernel_from_handle(nb::handle given, nb::handle module) {
         "that one has to keep.";
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw nb::python_error();
   }
-  return without_gil([&] { return Kernel::from_handle(handle, kept_object(module)); });
+  const std::shared_ptr<void> owner = kept_object(module);
+  return without_gil([&] { return Kernel::from_handle(handle, owner); });
 }
 
 nb::list arguments_info(const Kernel& self) {
