@@ -118,6 +118,28 @@ TEST_F(AbusedSurface, DISABLED_AccessedOutside) {
   EXPECT_NE(CU(cuMemsetD8)(memory.get(), 0, 16), CUDA_SUCCESS);
 }
 
+TEST_F(AbusedSurface, DISABLED_AccessedBesideItsTexels) {
+  const TestArray array = surface_array(4, 4, 0);
+  const TestSurface surface(array.get());
+  const TestModule module(R"(.version 7.1
+.target sm_75
+.address_size 64
+.visible .entry misaligned(.param .u64 surface) {
+  .reg .b32 %r0;
+  .reg .b64 %h;
+  ld.param.u64 %h, [surface];
+  suld.b.2d.b32.zero {%r0}, [%h, {6, 0}];
+  sust.b.2d.b32.zero [%h, {0, 0}], {%r0};
+  ret;
+})");
+  EXPECT_SUCCESS(launch(module.function("misaligned"), 1, 1, nullptr, surface.get()));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, CU(cuCtxSynchronize)());
+}
+
+TEST_F(Surface, EndsTheKernelThatIsNotAligned) {
+  EXPECT_EQ(run_in_child("AbusedSurface.DISABLED_AccessedBesideItsTexels"), 0);
+}
+
 TEST_F(Surface, EndsTheKernelThatLeavesIt) { EXPECT_EQ(run_in_child("AbusedSurface.DISABLED_AccessedOutside"), 0); }
 
 TEST_F(Surface, CanBeDestroyedBehindTheLaunchThatUsesIt) {

@@ -88,8 +88,7 @@ DONE:
 
 std::string kernel(const std::string& instruction) {
   std::string text = kHead;
-  for (int k = 0; k < 12; ++k)
-    text += "  mov.b32 %f" + std::to_string(k) + ", %r" + std::to_string(k) + ";\n";
+  for (int k = 0; k < 12; ++k) text += "  mov.b32 %f" + std::to_string(k) + ", %r" + std::to_string(k) + ";\n";
   return text + "  " + instruction + kTail;
 }
 

@@ -21,8 +21,8 @@ struct Addressing {
   bool normalized;
 };
 constexpr Addressing kAddressing[] = {
-    {"wrap", CU_TR_ADDRESS_MODE_WRAP, true},       {"clamp", CU_TR_ADDRESS_MODE_CLAMP, true},
-    {"mirror", CU_TR_ADDRESS_MODE_MIRROR, true},   {"border", CU_TR_ADDRESS_MODE_BORDER, true},
+    {"wrap", CU_TR_ADDRESS_MODE_WRAP, true},           {"clamp", CU_TR_ADDRESS_MODE_CLAMP, true},
+    {"mirror", CU_TR_ADDRESS_MODE_MIRROR, true},       {"border", CU_TR_ADDRESS_MODE_BORDER, true},
     {"clamp-texels", CU_TR_ADDRESS_MODE_CLAMP, false}, {"border-texels", CU_TR_ADDRESS_MODE_BORDER, false},
 };
 constexpr Addressing kWrapTexels{"wrap-texels", CU_TR_ADDRESS_MODE_WRAP, false};

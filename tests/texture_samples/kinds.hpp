@@ -11,7 +11,7 @@ namespace texture_samples {
 
 inline constexpr std::size_t kSamples = 100'000, kChunk = 5'000;  // a chunk has a hash of its own
 
-inline constexpr std::size_t kValueStep = 500;                      // between samples that are kept as they are
+inline constexpr std::size_t kValueStep = 500;  // between samples that are kept as they are
 
 struct Kind {
   std::string name;
@@ -25,7 +25,8 @@ std::string group_of(const Kind& kind);
 // Numbers by their position: those of one place don't depend on which others are asked for.
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t position) : state_(seed * 0x9e3779b97f4a7c15 + position * 0xd1342543de82ef95) {}
+  Random(std::uint64_t seed, std::uint64_t position)
+      : state_(seed * 0x9e3779b97f4a7c15 + position * 0xd1342543de82ef95) {}
   std::uint64_t next();
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>((next() >> 32) * limit >> 32); }
   float uniform(float low, float high);  // 24 random bits
