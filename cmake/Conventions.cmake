@@ -35,10 +35,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(CUPRUM_SANITIZE)
     list(APPEND _cuprum_compile_options -Wno-maybe-uninitialized)  # what sanitizers add hides from it what is set
   endif()
-  if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
-    list(APPEND _cuprum_compile_options -Wno-subobject-linkage)    # several files in one: a type of one is used there only
-    list(APPEND _cuprum_compile_options -Wno-stringop-overflow)    # and g++ 12 sees strings that are too long, where none are
-  endif()
 endif()
 set(_cuprum_link_options)
 if(CUPRUM_SANITIZE STREQUAL "address")
@@ -64,10 +60,12 @@ function(cuprum_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
+  cuprum_conventions(${name})
   if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # What g++ 12 says of several files in one: a type of one is used there only; strings are too long, which are not.
+    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-stringop-overflow>")
   endif()
-  cuprum_conventions(${name})
 endfunction()
 
 function(cuprum_conventions name)
