@@ -16,16 +16,25 @@ class SMResourceState {
  public:
   enum class Use { usable, trial, empty };
 
-  SMResourceState(const CUdevResource& the_resource, int the_device, Use the_use)
-      : resource(the_resource), device(the_device), use(the_use) {}
+  /// How finely multiprocessors can be divided. Drivers leave it out of what they have divided, and take no resource in
+  /// which it was filled in.
+  struct Granularity {
+    unsigned smallest, alignment;
+  };
 
-  static SMResource make(const CUdevResource& resource, int device, Use use = Use::usable);
+  SMResourceState(const CUdevResource& the_resource, const Granularity& the_granularity, int the_device, Use the_use)
+      : resource(the_resource), granularity(the_granularity), device(the_device), use(the_use) {}
+
+  static SMResource make(const CUdevResource& resource, const Granularity& granularity, int device, Use use);
+  /// As the driver gave it.
+  static SMResource make(const CUdevResource& resource, int device);
   /// Null for nothing.
   static const SMResourceState* of(const SMResource& resource) { return resource.state_.get(); }
   /// Throws InvalidArgument for nothing.
   static const SMResourceState& required(const SMResource& resource);
 
-  const CUdevResource resource;
+  const CUdevResource resource;  ///< whole and unchanged: the driver compares it with what it made
+  const Granularity granularity;
   const int device;
   const Use use;  ///< of what a trial has made, or has no multiprocessors, no context can be made
 };

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 #include <cuprum/device.hpp>
 #include <ostream>
@@ -25,15 +26,11 @@ struct GroupParameters {
 static_assert(sizeof(GroupParameters) == 64);
 constexpr unsigned backfill_flag = 1;
 
-// CUdevSmResource has flags since CUDA 13.1, behind what it had before.
-struct SMFields {
-  unsigned count, smallest, alignment, flags;
-};
-
-SMFields fields_of(const CUdevResource& resource) {
-  SMFields fields;
-  std::memcpy(&fields, &resource.sm, sizeof fields);
-  return fields;
+// CUdevSmResource has them since CUDA 13.1, behind the three numbers that it had before.
+unsigned flags_of(const CUdevResource& resource) {
+  std::array<unsigned, 4> numbers;
+  std::memcpy(&numbers, &resource.sm, sizeof numbers);
+  return numbers[3];
 }
 
 [[noreturn]] void refuse_split(const std::string& why) { throw InvalidArgument("splitting multiprocessors: " + why); }
@@ -74,14 +71,17 @@ GroupParameters parameters_of(const SMResourceOptions& options, std::size_t grou
           .reserved = {}};
 }
 
-// What the driver leaves out, of groups that only a trial has made and of a remainder of none, is as in the whole.
+// What the driver leaves out, of groups and of remainders, is as in the whole.
 SMResource group_of(const CUdevResource& group, const SMResourceState& whole, bool dry_run) {
   using Use = SMResourceState::Use;
-  CUdevResource shown = group;
-  if (shown.sm.minSmPartitionSize == 0) shown.sm.minSmPartitionSize = whole.resource.sm.minSmPartitionSize;
-  if (shown.sm.smCoscheduledAlignment == 0) shown.sm.smCoscheduledAlignment = whole.resource.sm.smCoscheduledAlignment;
+  SMResourceState::Granularity granularity{group.sm.minSmPartitionSize, group.sm.smCoscheduledAlignment};
+  if (granularity.smallest == 0) granularity.smallest = whole.granularity.smallest;
+  if (granularity.alignment == 0) granularity.alignment = whole.granularity.alignment;
   const bool is_empty = group.sm.smCount == 0;
-  return SMResourceState::make(shown, whole.device, is_empty ? Use::empty : dry_run ? Use::trial : Use::usable);
+  return SMResourceState::make(group, granularity, whole.device,
+                               is_empty  ? Use::empty
+                               : dry_run ? Use::trial
+                                         : Use::usable);
 }
 
 // From CUDA 13.1 on. A trial fills in the counts.
@@ -132,8 +132,12 @@ SMSplit split_by_count(const SMResourceState& whole, const SMResourceOptions& op
 
 }  // namespace
 
-SMResource SMResourceState::make(const CUdevResource& resource, int device, Use use) {
-  return SMResource(std::make_shared<const SMResourceState>(resource, device, use));
+SMResource SMResourceState::make(const CUdevResource& resource, const Granularity& granularity, int device, Use use) {
+  return SMResource(std::make_shared<const SMResourceState>(resource, granularity, device, use));
+}
+
+SMResource SMResourceState::make(const CUdevResource& resource, int device) {
+  return make(resource, {resource.sm.minSmPartitionSize, resource.sm.smCoscheduledAlignment}, device, Use::usable);
 }
 
 const SMResourceState& SMResourceState::required(const SMResource& resource) {
@@ -142,17 +146,17 @@ const SMResourceState& SMResourceState::required(const SMResource& resource) {
   return *resource.state_;
 }
 
-int SMResource::sm_count() const noexcept { return state_ ? static_cast<int>(fields_of(state_->resource).count) : 0; }
+int SMResource::sm_count() const noexcept { return state_ ? static_cast<int>(state_->resource.sm.smCount) : 0; }
 
 int SMResource::min_partition_size() const {
-  return static_cast<int>(fields_of(SMResourceState::required(*this).resource).smallest);
+  return static_cast<int>(SMResourceState::required(*this).granularity.smallest);
 }
 
 int SMResource::coscheduled_alignment() const {
-  return static_cast<int>(fields_of(SMResourceState::required(*this).resource).alignment);
+  return static_cast<int>(SMResourceState::required(*this).granularity.alignment);
 }
 
-unsigned SMResource::flags() const { return fields_of(SMResourceState::required(*this).resource).flags; }
+unsigned SMResource::flags() const { return flags_of(SMResourceState::required(*this).resource); }
 
 Device SMResource::device() const { return detail::Access::device(SMResourceState::required(*this).device); }
 
