@@ -14,11 +14,11 @@ from cuprum.checkpoint import Process
 
 CHILD = """
     import sys
-    from cuprum import Device, PinnedMemoryResource
+    from cuprum import Device, LegacyPinnedMemoryResource
     device = Device()
     device.set_current()
     stream = device.create_stream()
-    host = PinnedMemoryResource().allocate(1 << 20, stream=stream)
+    host = LegacyPinnedMemoryResource().allocate(1 << 20, stream=stream)
     data = device.allocate(1 << 20, stream=stream)
     data.fill(7, stream=stream)
     stream.sync()

@@ -67,10 +67,10 @@ class TestSMResource:
     def test_splits_as_documented(self, sm, seed):
         """Equal groups of a size that is rounded up, as many as fit: what drivers before CUDA 13.1 do."""
         numbers = random.Random(seed)
-        groups, count = numbers.randint(1, 5), numbers.randint(0, sm.sm_count)
+        groups, count = numbers.randint(1, 5), numbers.randint(0, sm.sm_count + 4)
         unit = sm.coscheduled_alignment
-        size = -(-max(count, sm.min_partition_size) // unit) * unit
-        made = min(groups, sm.sm_count // size)
+        size = min(-(-max(count, sm.min_partition_size) // unit) * unit, sm.sm_count)
+        made = min(groups, sm.sm_count // size) if count <= sm.sm_count else 0
         options = SMResourceOptions(count=[count] * groups)
         if made == 0:
             with pytest.raises(CUDAError, match="CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION"):
@@ -90,7 +90,7 @@ class TestSMResource:
             ({"count": 2, "coscheduled_sm_count": (2, 2)}, ValueError, "count is scalar"),
             ({"count": (2, 2), "coscheduled_sm_count": (2, 2, 2)}, ValueError, "expected 2"),
             ({"count": (2, 2), "backfill": (True,)}, ValueError, "backfill has 1 values, expected 2"),
-            ({"count": 10**6}, CUDAError, "CUDA_ERROR_INVALID_VALUE"),
+            ({"count": 10**6}, CUDAError, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION"),
             ({"count": 2**40}, ValueError, "count"),
             ({"counts": 2}, TypeError, "did you mean 'count'"),
             (7, TypeError, "SM resource options"),

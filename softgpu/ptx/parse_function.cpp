@@ -1,6 +1,7 @@
 // Kernels and device functions: signatures and performance directives.
 #include <algorithm>
 
+#include "softgpu/ptx/parameter_layout.hpp"
 #include "softgpu/ptx/parser.hpp"
 
 namespace softgpu::ptx {
@@ -25,7 +26,7 @@ void Parser::parse_function(Linkage linkage) {
   parsed.name = name.text;
   parsed.where = name.where;
   if (reader_.at("(")) parsed.parameters = parse_parameters(parsed.is_kernel, "parameters");
-  if (parsed.is_kernel) lay_out_parameters(parsed);
+  if (parsed.is_kernel) check_parameter_block(parsed);
   parse_performance_directives(parsed);
 
   parsed.is_definition = reader_.at("{");
@@ -95,17 +96,13 @@ Parameter Parser::parse_parameter(bool is_kernel) {
   return parameter;
 }
 
-void Parser::lay_out_parameters(Function& kernel) {
-  std::uint64_t offset = 0;
-  for (Parameter& parameter : kernel.parameters) {
-    offset = (offset + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
-    parameter.offset = offset;
-    offset += parameter.size;
-    if (offset > kLargestParameterBlock)
-      reader_.fail(parameter.where, "the parameters of '" + kernel.name + "' take more than " +
-                                        std::to_string(kLargestParameterBlock) + " bytes");
+void Parser::check_parameter_block(Function& kernel) {
+  lay_out_parameters(kernel, 0);
+  for (const Parameter& parameter : kernel.parameters) {
+    if (parameter.offset + parameter.size <= kLargestParameterBlock) continue;
+    reader_.fail(parameter.where, "the parameters of '" + kernel.name + "' take more than " +
+                                      std::to_string(kLargestParameterBlock) + " bytes");
   }
-  kernel.parameter_bytes = offset;
 }
 
 void Parser::parse_performance_directives(Function& target) {

@@ -79,7 +79,7 @@ class Parser {
   Parameter parse_parameter(bool is_kernel);
   void parse_performance_directives(Function&);
   void parse_extents(std::uint32_t (&extents)[3], std::string_view directive);
-  void lay_out_parameters(Function&);
+  void check_parameter_block(Function&);
   std::uint32_t declare_function(Function, const Token& name);
   void check_same_signature(const Function& earlier, const Function& later);
   void bind_parameters();

@@ -193,9 +193,6 @@ TEST_F(TensorMapTest, RefusesOptionsThatItCantHave) {
   EXPECT_THAT(
       refusal(view_of<std::int32_t>({64}), {.box_dim = {32}, .oob_fill = TensorMapOOBFill::nan_request_zero_fma}),
       AllOf(HasSubstr("making a tensor map of a view of int32"), HasSubstr("floating-point types, not INT32")));
-  EXPECT_THAT(
-      refusal(view_of<float>({4, 4, 8}), {.box_dim = {4, 4, 8}, .interleave = TensorMapInterleave::interleave_32b}),
-      HasSubstr("demands TensorMapSwizzle::swizzle_32b, not NONE"));
   EXPECT_THAT(refusal(view, {.box_dim = {32, 32}, .swizzle = static_cast<TensorMapSwizzle>(9)}),
               HasSubstr("swizzle is 9"));
   EXPECT_THAT(refusal(view, {.box_dim = {32, 32}, .data_type = static_cast<TensorMapDataType>(99)}),

@@ -12,6 +12,7 @@ namespace conformance {
 
 enum class Ask : char {
   free_memory,  // calls cuMemGetInfo; answers with the bytes (std::size_t), 0 when that fails
+  allocate,     // allocates device memory and frees it; answers with whether that worked (bool)
   check,   // whether all of its memory is as it should be (bool), by kernels, streams, events and graphs made before
   hold,    // starts a kernel that runs until `let_go`; answers with true
   let_go,  // answers with true, and calls nothing

@@ -112,6 +112,10 @@ class CheckpointTarget : public ChildProcess {
         CU(cuMemGetInfo)(&free, &total);
         return channel.send(free);
       }
+      case Ask::allocate: {
+        CUdeviceptr memory = 0;
+        return channel.send(CU(cuMemAlloc)(&memory, 1 << 20) == CUDA_SUCCESS && CU(cuMemFree)(memory) == CUDA_SUCCESS);
+      }
       case Ask::check: return channel.send(world.check());
       case Ask::hold: world.latch = std::make_unique<Latch>(world.stream.get()); return channel.send(true);
       case Ask::let_go: world.latch->open(); return channel.send(true);

@@ -22,15 +22,22 @@ class DeviceResource : public DriverTest {
 };
 
 // What cuDevSmResourceSplitByCount documents: equal groups, each of the smallest size at least and a multiple of the
-// alignment, as many as fit and are asked for.
+// alignment, as many as fit and are asked for; and what it does besides: one group of everything, when that is as much
+// as is asked for but no multiple.
 struct Model {
-  unsigned count = 0, size = 0, rest = 0;
+  unsigned count = 0, size = 0;
+
+  // A GPU's clusters of multiprocessors have different numbers of them, so that fewer groups may fit: an H200 with 132
+  // has 15 groups of 8.
+  bool allows(unsigned made) const {
+    return made == count || (!is_softgpu() && made < count && (made + 1) * size * 10 > count * size * 9);
+  }
 };
 Model model(const CUdevSmResource& all, unsigned smallest, unsigned alignment, unsigned most, unsigned least) {
+  if (least > all.smCount) return {};
   const unsigned wanted = std::max(least, smallest);
-  const unsigned size = (wanted + alignment - 1) / alignment * alignment;
-  const unsigned count = std::min(most, all.smCount / size);
-  return {count, size, all.smCount - count * size};
+  const unsigned size = std::min(all.smCount, (wanted + alignment - 1) / alignment * alignment);
+  return {std::min(most, all.smCount / size), size};
 }
 
 TEST_F(DeviceResource, IsAllOfADevice) {
@@ -72,7 +79,8 @@ TEST_F(DeviceResource, DividesIntoEqualGroupsAndARest) {
 TEST_F(DeviceResource, TellsHowManyGroupsThereWouldBe) {
   unsigned count = 0;
   ASSERT_SUCCESS(CU(cuDevSmResourceSplitByCount)(nullptr, &count, &all_, nullptr, 0, 0));
-  EXPECT_EQ(count, model(all_.sm, all_.sm.minSmPartitionSize, all_.sm.smCoscheduledAlignment, ~0U, 0).count);
+  const Model expected = model(all_.sm, all_.sm.minSmPartitionSize, all_.sm.smCoscheduledAlignment, ~0U, 0);
+  EXPECT_TRUE(expected.allows(count)) << count << " groups, and not " << expected.count;
 }
 
 // 500 requests; which one failed is said by its number, as the seed is fixed.
@@ -80,7 +88,7 @@ TEST_F(DeviceResource, DividesAsDocumentedWhateverIsAskedFor) {
   std::mt19937 numbers(20260101);
   const auto random = [&](unsigned below) { return static_cast<unsigned>(numbers() % below); };
   for (int request = 0; request < 500; ++request) {
-    const unsigned most = 1 + random(20), least = random(all_.sm.smCount + 1);
+    const unsigned most = 1 + random(20), least = random(all_.sm.smCount + 5);
     const bool fine = random(3) == 0;
     const unsigned unit = std::min(2U, all_.sm.smCount);
     const Model expected =
@@ -96,9 +104,9 @@ TEST_F(DeviceResource, DividesAsDocumentedWhateverIsAskedFor) {
       continue;
     }
     ASSERT_SUCCESS(result);
-    ASSERT_EQ(count, expected.count);
+    ASSERT_TRUE(expected.allows(count)) << count << " groups, and not " << expected.count;
     for (unsigned i = 0; i < count; ++i) ASSERT_EQ(groups[i].sm.smCount, expected.size);
-    ASSERT_EQ(rest_.sm.smCount, expected.rest);
+    ASSERT_EQ(rest_.sm.smCount, all_.sm.smCount - count * expected.size);
   }
 }
 
@@ -123,8 +131,11 @@ TEST_F(DeviceResource, DividesAsTheProgrammingGuideShows) {
 TEST_F(DeviceResource, IsNotDividedByWhatDoesNotFit) {
   std::vector<CUdevResource> groups(1);
   unsigned count = 1;
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, split(groups, count, all_.sm.smCount + 1));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, split(groups, count, 0, 0x80));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, split(groups, count, all_.sm.smCount + 1));
+  constexpr unsigned kBoth =
+      CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, split(groups, count, 0, kBoth));
+  EXPECT_SUCCESS(split(groups, count, 0, 0x80));  // flags that there are not are ignored
   count = 0;
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, split(groups, count, 0));
   count = 1;
@@ -153,7 +164,7 @@ TEST_F(DeviceResource, GroupsCanNotBeDividedAgain) {
                     CU(cuDevSmResourceSplitByCount)(&again, &count, groups.data(), nullptr, 0, 0));
 }
 
-TEST_F(DeviceResource, DescriptorsAreOfOneDivision) {
+TEST_F(DeviceResource, DescriptorsMayBeOfTwoDivisions) {
   std::vector<CUdevResource> first(1), second(1);
   unsigned count = 1;
   ASSERT_SUCCESS(split(first, count, 0));
@@ -161,12 +172,48 @@ TEST_F(DeviceResource, DescriptorsAreOfOneDivision) {
   ASSERT_SUCCESS(split(second, count, 0));
   CUdevResourceDesc descriptor = nullptr;
   std::vector<CUdevResource> both = {first[0], second[0]};
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                    CU(cuDevResourceGenerateDesc)(&descriptor, both.data(), 2));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuDevResourceGenerateDesc)(&descriptor, both.data(), 0));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuDevResourceGenerateDesc)(nullptr, both.data(), 1));
-  EXPECT_SUCCESS(CU(cuDevResourceGenerateDesc)(&descriptor, both.data(), 1));
+  EXPECT_SUCCESS(CU(cuDevResourceGenerateDesc)(&descriptor, both.data(), 2));
   EXPECT_NE(descriptor, nullptr);
+  if (is_softgpu()) {  // NVIDIA's driver ends in a bad access
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuDevResourceGenerateDesc)(&descriptor, both.data(), 0));
+  }
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuDevResourceGenerateDesc)(nullptr, both.data(), 1));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuDevResourceGenerateDesc)(&descriptor, nullptr, 1));
+  CUdevResource nothing{};
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_RESOURCE_TYPE, CU(cuDevResourceGenerateDesc)(&descriptor, &nothing, 1));
+}
+
+TEST_F(DeviceResource, GroupsLeaveOutHowTheyCouldBeDivided) {
+  std::vector<CUdevResource> groups(1);
+  unsigned count = 1;
+  ASSERT_SUCCESS(split(groups, count, 0));
+  EXPECT_EQ(groups[0].sm.minSmPartitionSize, 0U);
+  EXPECT_EQ(groups[0].sm.smCoscheduledAlignment, 0U);
+  EXPECT_EQ(rest_.sm.minSmPartitionSize, 0U);
+  EXPECT_EQ(rest_.sm.smCoscheduledAlignment, 0U);
+}
+
+TEST_F(DeviceResource, IsRefusedWhenItWasChanged) {
+  std::vector<CUdevResource> groups(1);
+  unsigned count = 1;
+  ASSERT_SUCCESS(split(groups, count, 0));
+  const auto refused = [&](const CUdevResource& original, auto change) {
+    CUdevResource changed = original;
+    change(changed);
+    CUdevResourceDesc descriptor = nullptr;
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                      CU(cuDevResourceGenerateDesc)(&descriptor, &changed, 1));
+    CUdevResource again{};
+    unsigned one = 1;
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                      CU(cuDevSmResourceSplitByCount)(&again, &one, &changed, nullptr, 0, 0));
+  };
+  for (const CUdevResource& original : {all_, groups[0]}) {
+    refused(original, [](CUdevResource& resource) { resource.sm.minSmPartitionSize ^= 8; });
+    refused(original, [](CUdevResource& resource) { resource.sm.smCoscheduledAlignment ^= 8; });
+    refused(original, [](CUdevResource& resource) { resource.sm.smCount += 1; });
+    refused(original, [](CUdevResource& resource) { resource._oversize[12] = 1; });
+  }
 }
 
 }  // namespace

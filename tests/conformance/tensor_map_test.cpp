@@ -1,4 +1,5 @@
 // Tensor maps: what may be described, and how kernels get the description.
+#include <cstring>
 #include <iterator>
 #include <set>
 #include <string>
@@ -123,13 +124,15 @@ TEST_F(TensorMap, DescribesOneToFiveAxes) {
   }
 }
 
-TEST_F(TensorMap, OfOneAxisNeedsNoStrides) {
+TEST_F(TensorMap, OfOneAxisNeedsStridesToo) {
   const Arguments arguments;
   CUtensorMap map{};
-  EXPECT_SUCCESS(CU(cuTensorMapEncodeTiled)(
-      &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, reinterpret_cast<void*>(arguments.address), arguments.extents.data(),
-      nullptr, arguments.box.data(), arguments.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE,
+                    CU(cuTensorMapEncodeTiled)(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1,
+                                               reinterpret_cast<void*>(arguments.address), arguments.extents.data(),
+                                               nullptr, arguments.box.data(), arguments.element_strides.data(),
+                                               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
 TEST_F(TensorMap, OfNullIsForLater) {
@@ -141,16 +144,31 @@ TEST_F(TensorMap, OfNullIsForLater) {
   EXPECT_EQ(words(map), encoded(Arguments()));
 }
 
-TEST_F(TensorMap, OfTilesKeepsToTheRules) { compare_with_rules(Arguments::Kind::tiled, 1, 20000); }
+constexpr const char* kOwnRules = "NVIDIA's driver has rules of its own besides, of which not all are known";
+TEST_F(TensorMap, OfTilesKeepsToTheRules) {
+  if (!is_softgpu()) GTEST_SKIP() << kOwnRules;
+  compare_with_rules(Arguments::Kind::tiled, 1, 20000);
+}
 
-TEST_F(TensorMap, OfColumnsKeepsToTheRules) { compare_with_rules(Arguments::Kind::im2col, 1, 20000); }
+TEST_F(TensorMap, OfColumnsKeepsToTheRules) {
+  if (!is_softgpu()) GTEST_SKIP() << kOwnRules;
+  compare_with_rules(Arguments::Kind::im2col, 1, 20000);
+}
 
-TEST_F(TensorMap, OfWideColumnsNeedsANewerDevice) {
+// Although only newer devices than 9.0 have copies that use it.
+TEST_F(TensorMap, OfWideColumnsIsForAllDevices) {
   Arguments arguments = im2col();
   arguments.kind = Arguments::Kind::im2col_wide;
   arguments.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
-  CUtensorMap map{};
-  EXPECT_EQ(name_of(encode(arguments, map)), capability_ >= 100 ? "CUDA_SUCCESS" : "CUDA_ERROR_INVALID_VALUE");
+  EXPECT_NE(encoded(arguments), Words(16));
+}
+
+// Whatever the documentation says.
+TEST_F(TensorMap, OfInterleavedElementsNeedsNoSwizzle) {
+  Arguments arguments;
+  arguments.rank = 3;
+  arguments.interleave = CU_TENSOR_MAP_INTERLEAVE_32B;
+  EXPECT_NE(encoded(arguments), Words(16));
 }
 
 TEST_F(TensorMap, DISABLED_OfWideColumnsKeepsToTheRules) {
@@ -198,7 +216,8 @@ TEST_F(TensorMap, NeedsItsPlaceAndItsArrays) {
   const cuuint32_t *box = a.box.data(), *element_strides = a.element_strides.data();
   EXPECT_SUCCESS(encode_at(0, extents, strides, box, element_strides));
   EXPECT_SUCCESS(encode_at(64, extents, strides, box, element_strides));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, encode_at(32, extents, strides, box, element_strides));
+  EXPECT_SUCCESS(encode_at(32, extents, strides, box, element_strides));  // although 64 are demanded
+  EXPECT_SUCCESS(encode_at(1, extents, strides, box, element_strides));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, encode_at(0, nullptr, strides, box, element_strides));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, encode_at(0, extents, nullptr, box, element_strides));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, encode_at(0, extents, strides, nullptr, element_strides));
@@ -206,6 +225,7 @@ TEST_F(TensorMap, NeedsItsPlaceAndItsArrays) {
 }
 
 TEST_F(TensorMap, ThatIsRefusedLeavesThePlaceAsItWas) {
+  if (!is_softgpu()) GTEST_SKIP() << "NVIDIA's driver has written a part of it by then";
   CUtensorMap map{};
   ASSERT_SUCCESS(encode(Arguments(), map));
   const Words before = words(map);
@@ -238,7 +258,9 @@ TEST_F(TensorMap, OfAnotherAddressKeepsToItsAlignment) {
   ASSERT_SUCCESS(encode(arguments, map));
   EXPECT_SUCCESS(CU(cuTensorMapReplaceAddress)(&map, reinterpret_cast<void*>(64)));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuTensorMapReplaceAddress)(&map, reinterpret_cast<void*>(48)));
-  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuTensorMapReplaceAddress)(nullptr, reinterpret_cast<void*>(64)));
+  if (is_softgpu()) {  // a GPU's driver need not look
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuTensorMapReplaceAddress)(nullptr, reinterpret_cast<void*>(64)));
+  }
 }
 
 TEST_F(TensorMap, ReachesAKernelAsAParameter) {
@@ -263,10 +285,35 @@ TEST_F(TensorMap, IsAlignedAmongOtherParameters) {
   EXPECT_SUCCESS(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
   EXPECT_SUCCESS(CU(cuCtxSynchronize)());
   EXPECT_EQ(words(out[0]), expected);
-  std::size_t offset = 0, size = 0;
-  EXPECT_SUCCESS(CU(cuFuncGetParamInfo)(function, 1, &offset, &size));
-  EXPECT_EQ(offset, 64u);
-  EXPECT_EQ(size, 128u);
+}
+
+// A parameter is aligned where it is in the GPU's bank of constants, in which the block of parameters begins at 0x210
+// on devices of compute capability 9.0, and at 0x380 on newer ones.
+TEST_F(TensorMap, IsWhereTheDeviceAlignsIt) {
+  const TestModule module(kMapKernels.c_str());
+  const CUfunction function = module.function("twice");
+  std::size_t offsets[3] = {}, sizes[3] = {};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_SUCCESS(CU(cuFuncGetParamInfo)(function, i, &offsets[i], &sizes[i]));
+  EXPECT_EQ(offsets[1], capability_ >= 100 ? 64u : 48u);
+  EXPECT_EQ(sizes[1], 128u);
+  EXPECT_EQ(offsets[2], offsets[1] + 128);
+  CUtensorMap map{};
+  ASSERT_SUCCESS(encode(Arguments(), map));
+  const PinnedMemory<CUtensorMap> out(1);
+  const std::uint64_t scale = 5;
+  const CUdeviceptr target = out.device();
+  std::vector<std::byte> buffer(offsets[2] + sizes[2]);
+  std::memcpy(&buffer[offsets[0]], &scale, sizeof scale);
+  std::memcpy(&buffer[offsets[1]], &map, sizeof map);
+  std::memcpy(&buffer[offsets[2]], &target, sizeof target);
+  std::size_t bytes = buffer.size();
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  EXPECT_SUCCESS(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
+  EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+  Words expected = words(map);
+  expected[0] += scale;
+  EXPECT_EQ(words(out[0]), expected);
 }
 
 TEST_F(TensorMap, IsCopiedWhenAGraphGetsIt) {
@@ -304,7 +351,6 @@ TEST_F(TensorMap, IsCopiedWhenAGraphGetsIt) {
 }
 
 TEST_F(TensorMap, NeedsAContext) {
-  if (!is_softgpu()) GTEST_SKIP() << "the documentation names the error, and no GPU was asked";
   std::thread([] {
     CUtensorMap map{};
     EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CONTEXT, encode(Arguments(), map));

@@ -146,10 +146,6 @@ const Rule kRules[] = {
      true},
     {"swizzle", kAny, [](const Arguments& a, unsigned) { return a.swizzle <= 6; }},
     {"swizzle of the device", kAny, [](const Arguments& a, unsigned c) { return c >= 100 || a.swizzle <= 3; }},
-    {"swizzle of 32 bytes", kTiled | kIm2col,
-     [](const Arguments& a, unsigned) {
-       return a.interleave != CU_TENSOR_MAP_INTERLEAVE_32B || a.swizzle == CU_TENSOR_MAP_SWIZZLE_32B;
-     }},
     {"swizzle of im2col-wide", kWide,
      [](const Arguments& a, unsigned) {
        return a.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||

@@ -25,7 +25,7 @@ std::span<const char> bytes_of(const T& value) {
 }
 
 memory::Descriptor connect(int pid) {
-  require(pid > 0, CUDA_ERROR_INVALID_VALUE, "a process has a positive number");
+  require(pid > 0, CUDA_ERROR_OPERATING_SYSTEM, "a process has a positive number");
   const CUresult refused = refusal();
   require(refused != CUDA_ERROR_NOT_PERMITTED, refused, "host functions may not call the driver");
   if (pid != getpid()) return runtime::connect_to(Driver::runtime_folder(), pid);

@@ -27,17 +27,19 @@ void give_resource(CUdevResource* resource, CUdevResourceType type, const Multip
   *resource = resource_book().describe(described);
 }
 
+PartitionRules finest_rules_of(const MultiprocessorResource& resource) {
+  const auto& device = Driver::get().device(static_cast<int>(resource.device));
+  return runtime::finest_rules(static_cast<unsigned>(device.multiprocessors()));
+}
+
+// Flags that there are not are ignored, as NVIDIA's driver does. Those for the largest clusters change which
+// multiprocessors a group has, and not how many.
 PartitionRules rules_for(const MultiprocessorResource& input, unsigned flags) {
   constexpr unsigned kFine = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
   constexpr unsigned kClusters = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
-  const auto& device = Driver::get().device(static_cast<int>(input.device));
-  require(flags == 0 || flags == kFine || flags == kClusters, CUDA_ERROR_INVALID_VALUE,
-          "unknown flags, or two that exclude each other");
-  if (flags == kFine) return runtime::finest_rules(static_cast<unsigned>(device.multiprocessors()));
-  if (flags == 0) return input.rules;
-  require(device.profile().has_clusters(), CUDA_ERROR_INVALID_VALUE,
-          "devices have clusters from compute capability 9.0 on");
-  return runtime::cluster_rules(input.rules, softgpu::abi::kMaxClusterBlocks, input.multiprocessors.count());
+  require((flags & kFine) == 0 || (flags & kClusters) == 0, CUDA_ERROR_INVALID_VALUE,
+          "two flags that exclude each other");
+  return (flags & kFine) != 0 ? finest_rules_of(input) : input.rules;
 }
 
 void split_by_count(CUdevResource* result, unsigned* groups, const CUdevResource& from, CUdevResource* remaining,
@@ -46,19 +48,18 @@ void split_by_count(CUdevResource* result, unsigned* groups, const CUdevResource
   require(rest.division == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
           "a part of a division can't be divided again: make a green context of it, and ask that for its resource");
   const unsigned available = rest.multiprocessors.count();
-  require(least <= available, CUDA_ERROR_INVALID_VALUE, "more multiprocessors in a group than there are");
   require(result == nullptr || *groups > 0, CUDA_ERROR_INVALID_VALUE, "no groups");
   const PartitionRules rules = rules_for(rest, flags);
   const unsigned most = result != nullptr ? *groups : available;
   const runtime::EqualParts parts = runtime::equal_parts(available, rules, most, least);
-  require(parts.count > 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-          "not even one group fits: sizes are rounded up to the alignment and the smallest size");
+  require(parts.count > 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "more multiprocessors in a group than there are");
   *groups = parts.count;
   if (result == nullptr) return;
   const std::uint64_t division = resource_book().new_division();
   for (CUdevResource& group : std::span(result, parts.count))
     group = resource_book().describe({rest.device, rest.multiprocessors.take(parts.size), rules, division});
   rest.division = division;
+  rest.rules = finest_rules_of(rest);  // nobody knows what of it is scheduled together
   if (remaining != nullptr) *remaining = resource_book().describe(rest);
 }
 

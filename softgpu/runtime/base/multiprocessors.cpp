@@ -67,15 +67,10 @@ PartitionRules partition_rules(unsigned compute_capability, unsigned multiproces
   return multiprocessors >= 2 * rules.smallest ? rules : finest_rules(multiprocessors);
 }
 
-PartitionRules cluster_rules(PartitionRules rules, unsigned largest_cluster, unsigned available) {
-  const unsigned size = round_up_to(largest_cluster, rules.alignment);
-  return size <= available ? PartitionRules{size, size} : rules;
-}
-
 EqualParts equal_parts(unsigned available, PartitionRules rules, unsigned most, unsigned least) {
-  const unsigned size = round_up_to(std::max(least, rules.smallest), rules.alignment);
-  const unsigned count = std::min(most, available / size);
-  return count > 0 ? EqualParts{count, size} : EqualParts{};
+  if (least > available || available < rules.smallest) return {};
+  const unsigned size = std::min(available, round_up_to(std::max(least, rules.smallest), rules.alignment));
+  return {std::min(most, available / size), size};
 }
 
 }  // namespace softgpu::runtime

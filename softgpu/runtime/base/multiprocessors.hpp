@@ -46,15 +46,14 @@ struct PartitionRules {
 PartitionRules partition_rules(unsigned compute_capability, unsigned multiprocessors);
 // Without regard to what is scheduled together: CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING.
 PartitionRules finest_rules(unsigned multiprocessors);
-// For the largest clusters: CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE. `available` are to be divided.
-PartitionRules cluster_rules(PartitionRules rules, unsigned largest_cluster, unsigned available);
 
 // Equal parts, each of at least `least` multiprocessors.
 struct EqualParts {
   unsigned count = 0;  // of parts
   unsigned size = 0;   // of each
 };
-// As many as fit, but no more than `most`. None when not even one does.
+// As many as fit, but no more than `most`. When not even one does, rounded up as its size is, one part has everything;
+// none when `least` are more than there are.
 EqualParts equal_parts(unsigned available, PartitionRules rules, unsigned most, unsigned least);
 
 }  // namespace softgpu::runtime

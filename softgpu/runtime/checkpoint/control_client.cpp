@@ -34,7 +34,7 @@ ControlReply receive(const memory::Descriptor& connection) {
     const ssize_t received =
         recv(connection.number(), reinterpret_cast<char*>(&reply) + done, sizeof reply - done, MSG_DONTWAIT);
     if (received < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    require(received > 0, CUDA_ERROR_INVALID_VALUE, kEnded);
+    require(received > 0, CUDA_ERROR_OPERATING_SYSTEM, kEnded);
     done += static_cast<std::size_t>(received);
   }
   reply.reason.back() = '\0';
@@ -47,7 +47,7 @@ ControlReply ask(const memory::Descriptor& connection, const ControlRequest& req
   ssize_t sent = 0;
   do sent = send(connection.number(), &request, sizeof request, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
-  require(sent == sizeof request, CUDA_ERROR_INVALID_VALUE, kEnded);
+  require(sent == sizeof request, CUDA_ERROR_OPERATING_SYSTEM, kEnded);
   for (;;)
     if (const ControlReply reply = receive(connection); reply.is_last) return reply;
 }

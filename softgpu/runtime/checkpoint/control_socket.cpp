@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -80,8 +81,9 @@ void ControlSocket::withdraw() {
 void ControlSocket::forget() { socket_ = memory::Descriptor(); }
 
 memory::Descriptor connect_to(const std::string& folder, pid_t pid) {
-  require(usage::start_time(static_cast<std::uint32_t>(pid)).has_value(), CUDA_ERROR_INVALID_VALUE,
-          "there is no process of this number, or it has ended");
+  require(kill(pid, 0) == 0 || errno != ESRCH, CUDA_ERROR_OPERATING_SYSTEM, "there is no process of this number");
+  require(usage::start_time(static_cast<std::uint32_t>(pid)).has_value(), CUDA_ERROR_NOT_INITIALIZED,
+          "the process has ended, and nobody has waited for it");
   require(!belongs_to_other(pid), CUDA_ERROR_NOT_PERMITTED, "the process belongs to another user");
   const usage::File opened = usage::open_folder(folder.empty() ? usage::user_folder() : folder, false);
   memory::Descriptor connection = new_socket(0);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "softgpu/ptx/parameter_layout.hpp"
 #include "softgpu/ptx/parse.hpp"
 #include "softgpu/ptx/symbols.hpp"
 #include "softgpu/runtime/base/error.hpp"
@@ -105,6 +106,14 @@ std::string text_of(const std::vector<PtxPart>& parts) {
   return all;
 }
 
+// Whether the parameters are where every device has them.
+bool lay_out_parameters(ptx::Module& module, std::uint64_t base) {
+  bool is_same = true;
+  for (ptx::Function& function : module.functions)
+    if (function.is_kernel) is_same = ptx::lay_out_parameters(function, base) && is_same;
+  return is_same;
+}
+
 }  // namespace
 
 ptx::Module ProgramBuilder::parse(const PtxPart& part) const {
@@ -128,7 +137,10 @@ void ProgramBuilder::add(PtxPart part) {
 std::shared_ptr<const jit::Program> ProgramBuilder::finish(ProgramUse use, const jit::CompilerSettings& settings) && {
   ptx::Module module = std::move(linker_).finish();
   limits_.apply(module);
-  auto program = std::make_shared<const jit::Program>(std::move(module), text_of(parts_), settings);
+  std::string text = text_of(parts_);
+  const std::uint64_t base = ptx::parameter_base(compute_capability_);
+  if (!lay_out_parameters(module, base)) text.append(1, '\0').append("parameters from " + std::to_string(base));
+  auto program = std::make_shared<const jit::Program>(std::move(module), std::move(text), settings);
   check_symbols(*program, use);
   return program;
 }

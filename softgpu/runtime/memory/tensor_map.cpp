@@ -130,17 +130,12 @@ void check_swizzle(const TensorMapRequest& request, cuuint32_t inner) {
         "swizzle: padded types have NONE, 128B, 128B_ATOM_32B and, those of 6 bits, 128B_ATOM_64B");
 }
 
-void check_swizzle_of_interleaved(const TensorMapRequest& request) {
-  check(request.interleave != CU_TENSOR_MAP_INTERLEAVE_32B || request.swizzle == CU_TENSOR_MAP_SWIZZLE_32B,
-        "INTERLEAVE_32B demands SWIZZLE_32B");
-}
-
 // Everything but what the kinds have of their own.
 void check_tensor(unsigned compute_capability, const TensorMapRequest& request, cuuint32_t least_rank) {
   check_enumerations(compute_capability, request);
   check(request.rank >= least_rank && request.rank <= TensorMap::kMaxRank,
         least_rank == 1 ? "tensorRank must be from 1 to 5" : "tensorRank must be from 3 to 5");
-  check(request.extents && request.element_strides && (request.strides || request.rank == 1),
+  check(request.extents && request.element_strides && request.strides,
         "globalDim, globalStrides or elementStrides is null");
   const std::uint64_t alignment =
       alignment_of(static_cast<std::uint8_t>(request.data_type), static_cast<std::uint8_t>(request.interleave));
@@ -199,7 +194,6 @@ TensorMap encode_tiled(unsigned compute_capability, const TensorMapRequest& requ
         "without interleaving, the box's bytes along axis 0 must be a multiple of 16");
   check(!type_of(request).is_padded || box[0] == 128, "boxDim[0] must be 128 with padded types");
   check_swizzle(request, box[0]);
-  check_swizzle_of_interleaved(request);
   return map;
 }
 
@@ -215,7 +209,6 @@ TensorMap encode_im2col(unsigned compute_capability, const TensorMapRequest& req
     map.upper_corner[axis] = static_cast<std::int16_t>(im2col.upper_corner[axis]);
   }
   check_pixels(request, im2col.channels_per_pixel);
-  check_swizzle_of_interleaved(request);
   check(im2col.pixels_per_column >= 1 && im2col.pixels_per_column <= 1024, "pixelsPerColumn must be from 1 to 1024");
   map.channels_per_pixel = static_cast<std::uint16_t>(im2col.channels_per_pixel);
   map.pixels_per_column = static_cast<std::uint16_t>(im2col.pixels_per_column);
@@ -224,7 +217,6 @@ TensorMap encode_im2col(unsigned compute_capability, const TensorMapRequest& req
 
 TensorMap encode_im2col_wide(unsigned compute_capability, const TensorMapRequest& request,
                              const Im2colWideRequest& im2col) {
-  check(compute_capability >= 100, "im2col-wide needs a device of compute capability 10.0 or higher");
   check_tensor(compute_capability, request, 3);
   check(is_member(im2col.mode, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128), "mode is no such mode");
   check(request.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || request.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
@@ -245,12 +237,12 @@ TensorMap encode_im2col_wide(unsigned compute_capability, const TensorMapRequest
   return map;
 }
 
-void replace_address(CUtensorMap& map, const void* address) {
-  std::optional<TensorMap> decoded = TensorMap::decode(&map);
+void replace_address(void* map, const void* address) {
+  std::optional<TensorMap> decoded = TensorMap::decode(map);
   check(decoded && decoded->data_type < std::size(kTypes), "not a tensor map");
   decoded->address = reinterpret_cast<std::uint64_t>(address);
   check_address(decoded->address, alignment_of(decoded->data_type, decoded->interleave));
-  decoded->encode(&map);
+  decoded->encode(map);
 }
 
 }  // namespace softgpu::runtime

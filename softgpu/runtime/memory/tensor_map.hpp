@@ -1,5 +1,5 @@
-// Tensor maps: what cuTensorMapEncode* demands of its arguments, after the comments in <cuda.h>, and what it makes of
-// them.
+// Tensor maps: what cuTensorMapEncode* demands of its arguments, after the comments in <cuda.h> and what NVIDIA's
+// driver does, and what it makes of them.
 #pragma once
 
 #include <cuda.h>
@@ -45,6 +45,7 @@ abi::TensorMap encode_im2col_wide(unsigned compute_capability, const TensorMapRe
                                   const Im2colWideRequest& im2col);
 
 // Throws CUDA_ERROR_INVALID_VALUE for bytes that are no map, and for an address that is not aligned as the map demands.
-void replace_address(CUtensorMap& map, const void* address);
+// The map may be at any address.
+void replace_address(void* map, const void* address);
 
 }  // namespace softgpu::runtime

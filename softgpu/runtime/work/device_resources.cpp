@@ -19,6 +19,23 @@ struct Inside {
 constexpr std::array<char, 8> kMark = {'s', 'o', 'f', 't', 'g', 'p', 'u', '1'};
 static_assert(sizeof(Inside) <= sizeof(CUdevResource::_internal_padding));
 
+// What the program sees.
+CUdevResource shown(const Inside& inside, unsigned count) {
+  CUdevResource resource{};
+  std::memcpy(resource._internal_padding, &inside, sizeof inside);
+  resource.type = CU_DEV_RESOURCE_TYPE_SM;
+  resource.sm.smCount = count;
+  const bool is_part = inside.division != 0;
+  resource.sm.minSmPartitionSize = is_part ? 0 : inside.smallest;
+  resource.sm.smCoscheduledAlignment = is_part ? 0 : inside.alignment;
+  return resource;
+}
+
+bool is_same(const CUdevResource& a, const CUdevResource& b) {
+  return a.type == b.type && std::memcmp(a._internal_padding, b._internal_padding, sizeof a._internal_padding) == 0 &&
+         std::memcmp(a._oversize, b._oversize, sizeof a._oversize) == 0;
+}
+
 }  // namespace
 
 MultiprocessorResource ResourceBook::whole(const Device& device) {
@@ -36,9 +53,8 @@ std::uint32_t ResourceBook::number_of(const MultiprocessorSet& multiprocessors) 
 }
 
 CUdevResource ResourceBook::describe(const MultiprocessorResource& resource) {
-  CUdevResource described{};
   const unsigned count = resource.multiprocessors.count();
-  if (count == 0) return described;
+  if (count == 0) return {};
   const std::scoped_lock lock(mutex_);
   const Inside inside{kMark,
                       resource.division,
@@ -46,12 +62,7 @@ CUdevResource ResourceBook::describe(const MultiprocessorResource& resource) {
                       number_of(resource.multiprocessors),
                       resource.rules.smallest,
                       resource.rules.alignment};
-  std::memcpy(described._internal_padding, &inside, sizeof inside);
-  described.type = CU_DEV_RESOURCE_TYPE_SM;
-  described.sm.smCount = count;
-  described.sm.minSmPartitionSize = resource.rules.smallest;
-  described.sm.smCoscheduledAlignment = resource.rules.alignment;
-  return described;
+  return shown(inside, count);
 }
 
 MultiprocessorResource ResourceBook::read(const CUdevResource& resource) const {
@@ -60,7 +71,8 @@ MultiprocessorResource ResourceBook::read(const CUdevResource& resource) const {
   Inside inside;
   std::memcpy(&inside, resource._internal_padding, sizeof inside);
   const std::scoped_lock lock(mutex_);
-  require(inside.mark == kMark && inside.set < sets_.size() && resource.sm.smCount == sets_[inside.set].count(),
+  const bool is_known = inside.mark == kMark && inside.set < sets_.size();
+  require(is_known && is_same(resource, shown(inside, sets_[inside.set].count())),
           CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "the resource was not made by the driver, or was changed since");
   return {.device = inside.device,
           .multiprocessors = sets_[inside.set],
@@ -74,14 +86,13 @@ std::uint64_t ResourceBook::new_division() {
 }
 
 CUdevResourceDesc ResourceBook::make_descriptor(std::span<const CUdevResource> resources) {
-  const auto fits = [](bool does, const char* why) { require(does, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, why); };
   MultiprocessorResource all = read(resources.front());
   for (const CUdevResource& one : resources.subspan(1)) {
     const MultiprocessorResource more = read(one);
-    fits(more.device == all.device, "the resources are of different devices");
-    fits(more.division != 0 && more.division == all.division, "the resources are not of one division");
-    fits(!more.multiprocessors.overlaps(all.multiprocessors), "a resource is given twice");
+    require(more.device == all.device, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+            "the resources are of different devices");
     all.multiprocessors.add(more.multiprocessors);
+    if (more.rules.alignment < all.rules.alignment) all.rules = more.rules;
   }
   all.division = 0;
   const std::scoped_lock lock(mutex_);

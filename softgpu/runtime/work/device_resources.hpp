@@ -31,14 +31,16 @@ class ResourceBook {
   // All of a device.
   static MultiprocessorResource whole(const Device& device);
 
-  // A struct without multiprocessors is one of CU_DEV_RESOURCE_TYPE_INVALID.
+  // A struct without multiprocessors is one of CU_DEV_RESOURCE_TYPE_INVALID. How finely a part of a division can be
+  // divided is left out: only the context that is made of it can be.
   CUdevResource describe(const MultiprocessorResource& resource);
   // Throws CUDA_ERROR_INVALID_RESOURCE_TYPE for what are no multiprocessors, and
   // CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION for what describe() has not made.
   MultiprocessorResource read(const CUdevResource& resource) const;
   std::uint64_t new_division();
 
-  // Parts of one division, or one resource. Throws CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION for others.
+  // For all of them together, which may overlap. Throws CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION for those of two
+  // devices.
   CUdevResourceDesc make_descriptor(std::span<const CUdevResource> resources);
   // Throws CUDA_ERROR_INVALID_VALUE for what is no descriptor.
   MultiprocessorResource read(CUdevResourceDesc descriptor) const;

@@ -46,11 +46,6 @@ std::int64_t inner_bytes(const TensorMapRequest& request) {
 }
 
 std::string broken_by_swizzle(const TensorMapRequest& request) {
-  if (request.kind != TensorMapKind::im2col_wide && request.interleave == TensorMapInterleave::interleave_32b &&
-      request.swizzle != TensorMapSwizzle::swizzle_32b) {
-    return text("TensorMapInterleave::interleave_32b demands TensorMapSwizzle::swizzle_32b, not ",
-                name_of(request.swizzle));
-  }
   if (request.kind == TensorMapKind::im2col_wide && request.swizzle != TensorMapSwizzle::swizzle_64b &&
       request.swizzle != TensorMapSwizzle::swizzle_128b) {
     return text("im2col-wide has SWIZZLE_64B and SWIZZLE_128B, not ", name_of(request.swizzle));

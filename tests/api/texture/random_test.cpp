@@ -136,7 +136,7 @@ class RandomTextureTest : public TextureTest {
   }
   /// GPUs have the border's colour in the texels' format: an H200 reads 0.5 as 16383 / 32767 from an array of int16.
   static double border_tolerance(const Case& of) {
-    const AddressModes& modes = of.options.address_mode;
+    const auto& modes = of.options.address_mode;
     constexpr AddressModeType border = AddressModeType::border;
     const bool has_border = modes[0] == border || modes[1] == border || modes[2] == border;
     if (!has_border || of.options.read_mode != ReadModeType::normalized_float) return 0;

@@ -1,4 +1,5 @@
 // Kernels and device functions: heads, scopes, labels.
+#include "softgpu/ptx/parameter_layout.hpp"
 #include "tests/unit/softgpu_ptx/ptx_text.hpp"
 
 namespace softgpu::ptx {
@@ -25,6 +26,27 @@ TEST(Kernel, LaysOutItsParameters) {
   EXPECT_FALSE(kernel.parameters[1].is_array);
   EXPECT_TRUE(kernel.is_kernel);
   EXPECT_EQ(kernel.linkage, Linkage::visible);
+}
+
+// What ptxas of CUDA 13.0 says (EIATTR_KPARAM_INFO).
+TEST(Kernel, AlignsItsParametersByWhereTheDeviceHasThem) {
+  Function kernel = function(
+      ".visible .entry k(.param .u32 a, .param .align 128 .b8 b[128], .param .u32 c, .param .align 16 .b8 d[16], "
+      ".param .align 32 .b8 e[4], .param .u8 f) { ret; }");
+  const auto offsets = [&](unsigned compute_capability) {
+    lay_out_parameters(kernel, parameter_base(compute_capability));
+    std::vector<std::uint64_t> found;
+    for (const Parameter& parameter : kernel.parameters) found.push_back(parameter.offset);
+    found.push_back(kernel.parameter_bytes);
+    return found;
+  };
+  using Offsets = std::vector<std::uint64_t>;
+  for (const unsigned older : {75U, 80U, 86U, 89U})
+    EXPECT_EQ(offsets(older), (Offsets{0, 32, 160, 176, 192, 196, 197}));
+  EXPECT_EQ(offsets(90), (Offsets{0, 112, 240, 256, 272, 276, 277}));
+  for (const unsigned newer : {100U, 120U}) EXPECT_EQ(offsets(newer), (Offsets{0, 128, 256, 272, 288, 292, 293}));
+  EXPECT_FALSE(lay_out_parameters(kernel, parameter_base(90)));
+  EXPECT_TRUE(lay_out_parameters(kernel, parameter_base(90)));
 }
 
 TEST(Kernel, MayHaveNoParameters) {

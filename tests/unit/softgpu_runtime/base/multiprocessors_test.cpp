@@ -81,11 +81,6 @@ TEST(PartitionRules, AreFinerForDevicesThatCouldNotBeDividedOtherwise) {
   EXPECT_EQ(partition_rules(80, 7).smallest, 2u);
 }
 
-TEST(PartitionRules, LetGroupsHoldTheLargestClusters) {
-  EXPECT_EQ(cluster_rules({8, 8}, 16, 132).smallest, 16u);
-  EXPECT_EQ(cluster_rules({8, 8}, 16, 12).smallest, 8u);
-}
-
 TEST(EqualParts, AreRoundedUpAndAsManyAsFit) {
   const auto is = [](EqualParts parts, unsigned count, unsigned size) {
     EXPECT_EQ(parts.count, count);
@@ -95,7 +90,12 @@ TEST(EqualParts, AreRoundedUpAndAsManyAsFit) {
   is(equal_parts(132, {8, 8}, 6, 11), 6, 16);
   is(equal_parts(132, {2, 2}, 6, 11), 6, 12);
   is(equal_parts(132, {8, 8}, 1000, 0), 16, 8);
-  is(equal_parts(132, {8, 8}, 1, 132), 0, 0);
+  is(equal_parts(132, {8, 8}, 2, 128), 1, 128);
+  is(equal_parts(132, {8, 8}, 2, 129), 1, 132);  // as an H200 has it
+  is(equal_parts(132, {8, 8}, 1, 132), 1, 132);
+  is(equal_parts(132, {8, 8}, 1, 133), 0, 0);
+  is(equal_parts(132, {8, 8}, 1, ~0U), 0, 0);
+  is(equal_parts(0, {2, 2}, 1, 0), 0, 0);
 }
 
 }  // namespace
