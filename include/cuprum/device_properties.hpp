@@ -5,8 +5,8 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says more. None needs a context; each is read once, but
-/// for where the device is (PCI, NUMA). What an older driver doesn't know is 0 or false. Threads may share it.
+/// Typed accessors for what cuDeviceGetAttribute knows; <cuda.h> says more. None needs a context; each is read once,
+/// but for where the device is (PCI, NUMA). What an older driver doesn't know is 0 or false. Threads may share it.
 class CUPRUM_API DeviceProperties {
  public:
 #define CUPRUM_DEVICE_PROPERTY(type, name, attribute) type name() const;

@@ -31,7 +31,8 @@ Sum sum_of_group(std::span<const Scaled> values, std::span<const std::int32_t> w
 // Half away from zero.
 double rounded(std::int64_t value, int exponent, Precision precision) {
   const auto magnitude = static_cast<std::uint64_t>(std::abs(value));
-  const int surplus = std::max(static_cast<int>(std::bit_width(magnitude)) - precision.bits, precision.lowest - exponent);
+  const int surplus =
+      std::max(static_cast<int>(std::bit_width(magnitude)) - precision.bits, precision.lowest - exponent);
   if (surplus <= 0) return std::ldexp(static_cast<double>(value), exponent);
   if (surplus > kWordBits) return 0;
   const std::uint64_t kept = (magnitude + (std::uint64_t{1} << (surplus - 1))) >> surplus;

@@ -11,9 +11,7 @@ namespace {
 constexpr int kPositionBits = 9;
 
 // Fractions of normalized coordinates have 21 bits, and those of large images as many as 64ths of a texel need.
-int fraction_bits(std::uint32_t size) {
-  return std::max(21, static_cast<int>(std::bit_width(size - 1)) + 6);
-}
+int fraction_bits(std::uint32_t size) { return std::max(21, static_cast<int>(std::bit_width(size - 1)) + 6); }
 
 // Wrapped and mirrored images repeat; further out than this all floats are even numbers.
 constexpr float kAllEven = 0x1p25f;
@@ -63,7 +61,8 @@ Span neighbours(std::int32_t position, std::uint32_t size, AddressMode mode) {
   const std::int32_t fixed = (position - 255) >> 1;
   const std::int32_t first = fixed >> 8;
   const Span span{{settle(first, size, mode), settle(first + 1, size, mode)}, fixed & 255};
-  // Beyond the last centre a clamped image has no fraction either, which changes how the weights of a volume are rounded.
+  // Beyond the last centre a clamped image has no fraction either, which changes how the weights of a volume are
+  // rounded.
   if (mode == AddressMode::clamp && span.indices[0] == span.indices[1]) return {span.indices, 0};
   return span;
 }

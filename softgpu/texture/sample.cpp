@@ -127,9 +127,8 @@ void add_level(Corners& corners, const Texture& texture, const Level& level, Geo
   else if (!texture.image.layered)
     box.y = span(sampler, 0, 1, 1);  // a line is a plane of one row, at whose edge its centre is not
   if (geometry == Geometry::volume && texture.image.layers() == 1) box.z = span(sampler, at.z, level.slices, 2);
-  add_corners(corners, box, weight, [&](std::int32_t i, std::int32_t j, std::int32_t k) {
-    return texel_at(texture, level, i, j, k);
-  });
+  add_corners(corners, box, weight,
+              [&](std::int32_t i, std::int32_t j, std::int32_t k) { return texel_at(texture, level, i, j, k); });
 }
 
 // Levels in 256ths. What is below one is cut off.
@@ -174,7 +173,9 @@ Step in_texels(const Texture& texture, Geometry geometry, const Position& at, co
             scale * (change.t * point.major - point.t * change.major), 0};
   }
   const bool normalized = texture.sampler.normalized_coordinates;
-  const auto scaled = [&](float value, std::uint32_t size) { return normalized ? value * static_cast<float>(size) : value; };
+  const auto scaled = [&](float value, std::uint32_t size) {
+    return normalized ? value * static_cast<float>(size) : value;
+  };
   return {scaled(step[0], level.width), geometry == Geometry::line ? 0 : scaled(step[1], level.height),
           geometry == Geometry::volume ? scaled(step[2], level.slices) : 0};
 }
@@ -217,7 +218,8 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, floa
 
 Words sample(const Texture& texture, Geometry geometry, const Position& at, const Gradients& gradients) {
   if (texture.image.level_count == 1 && texture.sampler.max_anisotropy <= 1) return sample(texture, geometry, at, 0.0f);
-  const Step right = in_texels(texture, geometry, at, gradients.dx), down = in_texels(texture, geometry, at, gradients.dy);
+  const Step right = in_texels(texture, geometry, at, gradients.dx),
+             down = in_texels(texture, geometry, at, gradients.dy);
   if (texture.sampler.max_anisotropy <= 1) return sample(texture, geometry, at, level_of(longest(right, down)));
   const float x = length(right), y = length(down);
   const float longer = std::fmax(x, y), shorter = std::fmin(x, y);
