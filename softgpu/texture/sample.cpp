@@ -55,7 +55,7 @@ Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned
 std::int32_t floor_to_int(float value) { return static_cast<std::int32_t>(std::floor(value)); }
 
 // A weighted sum of samples.
-class Sum {
+class SumOfSamples {
  public:
   void add(const Words& sample, float weight) {
     for (std::size_t k = 0; k < 4; ++k) sum_[k] += weight * std::bit_cast<float>(sample[k]);
@@ -230,7 +230,7 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, cons
         std::fmin(std::ceil(longer / std::fmax(shorter, 1.0f)), static_cast<float>(texture.sampler.max_anisotropy));
   const float level = level_of(longer / samples);
   if (samples == 1) return sample(texture, geometry, at, level);
-  Sum result;
+  SumOfSamples result;
   for (float k = 0; k < samples; ++k) {
     const float distance = (k + 0.5f) / samples - 0.5f;
     result.add(sample(texture, geometry, moved(at, x > y ? gradients.dx : gradients.dy, distance), level), 1 / samples);
