@@ -64,7 +64,7 @@ function(cuprum_library name)
   if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     # What g++ 12 says of several files in one: a type of one is used there only; strings are too long, which are not.
-    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-stringop-overflow>")
+    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-stringop-overflow;-Wno-array-bounds>")
   endif()
 endfunction()
 
