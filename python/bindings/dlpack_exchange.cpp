@@ -109,6 +109,7 @@ bool fill_from_description(PythonView& view, const DLPackExchangeAPI& functions,
     PyErr_Clear();
     return false;
   }
+  if (tensor.device.device_type == kDLCPU) return false;  // only the managed tensor says whether it is page-locked
   if (tensor.ndim > TensorCopy::max_axes || !tensor.strides || are_strides_changed(tensor)) return false;
   fill_from_copy(view, tensor);
   return true;

@@ -155,24 +155,31 @@ def test_all_ways_to_make_a_view_use_them(buffer):
     assert Array.asked == 0
 
 
-@pytest.mark.parametrize("kind", [CUDA, CPU])
 @pytest.mark.parametrize(
     "shape, strides", [((), ()), ((5,), (1,)), ((2, 8), (1, 2)), ((3, 0, 2), (0, 2, 1)), ((2,) * 8, (0, 1) * 4), ((3, 1), (1, 1))]
 )
-def test_views_of_pytorch_need_no_managed_tensor(buffer, shape, strides, kind):
+def test_views_of_pytorch_need_no_managed_tensor(buffer, shape, strides):
     Mine = type("Mine", (exporter_class(__module__="torch"),), {})  # as torch.nn.Parameter derives
-    for stream in (-1, 1, 0) if kind == CPU else (-1,):
-        array = Mine(buffer, shape, strides=strides, kind=kind, offset=8)
-        view = StridedMemoryView.from_any_interface(array, stream)
-        assert not held and Mine.asked == 0
-        array.extents[:] = array.steps[:] = [7] * len(shape)  # as a tensor's change that is resized in place
-        assert (view.ptr, view.shape, view.strides) == (int(buffer.handle) + 8, shape, strides)
-        assert (view.is_device_accessible, view.device_id, view.readonly) == (kind == CUDA, 0 if kind == CUDA else -1, False)
-        assert view.__dlpack_device__() == (kind, 0) and str(view.dtype) == "float32" and view.exporting_obj is array
-        again = view.view(dtype="int32")
-        del view, array
-        gc.collect()
-        assert again.shape == shape and again.strides == strides
+    array = Mine(buffer, shape, strides=strides, offset=8)
+    view = StridedMemoryView.from_any_interface(array, -1)
+    assert not held and Mine.asked == 0
+    array.extents[:] = array.steps[:] = [7] * len(shape)  # as a tensor's change that is resized in place
+    assert (view.ptr, view.shape, view.strides) == (int(buffer.handle) + 8, shape, strides)
+    assert (view.is_device_accessible, view.device_id, view.readonly) == (True, 0, False)
+    assert view.__dlpack_device__() == (CUDA, 0) and str(view.dtype) == "float32" and view.exporting_obj is array
+    again = view.view(dtype="int32")
+    del view, array
+    gc.collect()
+    assert again.shape == shape and again.strides == strides
+
+
+@pytest.mark.parametrize("pointer", [-1, 1, 0])
+def test_tensors_of_the_host_are_managed(buffer, pointer):
+    """PyTorch's description calls all of its host's memory plain; the managed tensor says which is page-locked."""
+    array = exporter_class(__module__="torch")(buffer, (5,), strides=(1,), kind=CPU)
+    view = StridedMemoryView.from_any_interface(array, pointer)
+    assert held and (view.is_device_accessible, view.device_id) == (False, -1)
+    del view, array
 
 
 @pytest.mark.parametrize(
