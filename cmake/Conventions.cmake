@@ -63,9 +63,13 @@ function(cuprum_library name)
   cuprum_conventions(${name})
   if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # What g++ 12 says of several files in one: a type of one is used there only; strings are too long, which are not.
-    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-stringop-overflow;-Wno-array-bounds>")
+    cuprum_doubts_of_gcc(${name})
   endif()
+endfunction()
+
+# What g++ 12 says of several files in one, and of precompiled ones: a type is used in one of them only; strings are too long, which are not.
+function(cuprum_doubts_of_gcc name)
+  target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-stringop-overflow;-Wno-array-bounds>")
 endfunction()
 
 function(cuprum_conventions name)
