@@ -183,6 +183,9 @@ TEST_F(TensorMapTest, RefusesOptionsThatItCantHave) {
   EXPECT_THAT(refusal(view, {.box_dim = {0, 32}}), HasSubstr("box_dim[0] must be in [1, 256], got 0"));
   EXPECT_THAT(refusal(view, {.box_dim = {32, 3}}),
               HasSubstr("box_dim[1] is 3 elements of 4 bytes; the bytes along the last axis must be a multiple of 16"));
+  EXPECT_THAT(refusal(view, {.box_dim = {256, 256}}),
+              HasSubstr("a copy would have 262144 bytes, and shared memory has room for 233472"));
+  EXPECT_NO_THROW(view.as_tensor_map({.box_dim = {256, 256}, .element_strides = {{2, 1}}}));
   EXPECT_THAT(refusal(view, {.box_dim = {32, 32}, .element_strides = {{1}}}), HasSubstr("element_strides must have 2"));
   EXPECT_THAT(refusal(view, {.box_dim = {32, 32}, .element_strides = {{9, 1}}}),
               HasSubstr("element_strides[0] must be in [1, 8], got 9"));
@@ -220,6 +223,11 @@ TEST_F(TensorMapTest, RefusesColumnsThatItCantHave) {
               HasSubstr("the box of pixels is empty along axis 1: it goes from 0 to -1"));
   EXPECT_THAT(changed([](auto& options) { options.channels_per_pixel = 257; }),
               HasSubstr("channels_per_pixel must be in [1, 256], got 257"));
+  EXPECT_THAT(
+      changed([](auto& options) { options.channels_per_pixel = 3; }),
+      HasSubstr("channels_per_pixel is 3 elements of 4 bytes; the bytes along the last axis must be a multiple"));
+  EXPECT_THAT(changed([](auto& options) { options.pixels_per_column = 1024; }),
+              HasSubstr("a copy would have 262144 bytes, and shared memory has room for 233472"));
   EXPECT_THAT(changed([](auto& options) { options.pixels_per_column = 0; }),
               HasSubstr("pixels_per_column must be in [1, 1024], got 0"));
   EXPECT_THAT(changed([](auto& options) { options.swizzle = TensorMapSwizzle::swizzle_32b; }),
@@ -273,6 +281,8 @@ struct RandomTiles {
       arguments.box[theirs] = static_cast<cuuint32_t>(options.box_dim[axis]);
       arguments.element_strides[theirs] = static_cast<cuuint32_t>((*options.element_strides)[axis]);
     }
+    // What is said of the last axis is ignored, by the library rather than by the driver.
+    if (options.interleave == TensorMapInterleave::none) arguments.element_strides[0] = 1;
   }
 
   std::mt19937_64 random;

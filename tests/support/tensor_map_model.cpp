@@ -47,6 +47,24 @@ std::uint64_t inner_bits(const Arguments& a) {
   return bits(a) * (a.kind == Kind::tiled ? a.box[0] : a.channels_per_pixel);
 }
 
+// Devices that have no copies of im2col-wide encode its maps as those of im2col, with the other corners 0.
+bool is_wide_for_device(const Arguments& a, unsigned capability) {
+  return a.kind == Kind::im2col_wide && capability >= 100;
+}
+
+// The driver takes a box for empty along an axis that has fewer elements than the steps between them.
+std::uint64_t bytes_of_copy(const Arguments& a, unsigned capability) {
+  if (a.kind != Kind::tiled) {
+    const bool is_w128 = is_wide_for_device(a, capability) && a.wide_mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128;
+    return inner_bits(a) * (is_w128 ? 128 : a.pixels_per_column) / 8;
+  }
+  std::uint64_t elements = 1;
+  for (std::uint32_t axis = 0; axis < std::min(a.rank, 5u); ++axis)
+    elements *= a.box[axis] / std::max(a.element_strides[axis], 1u);
+  return elements * bits(a) / 8;
+}
+constexpr std::uint64_t kMostBytesOfCopy = 228 << 10;  // the shared memory of a multiprocessor
+
 std::uint64_t swizzle_bytes(const Arguments& a) {
   if (a.swizzle == CU_TENSOR_MAP_SWIZZLE_32B) return 32;
   return a.swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64 : 128;
@@ -72,21 +90,34 @@ bool is_swizzle_of_padded(const Arguments& a) {
          (a.data_type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B);
 }
 
-bool has_pixels(const Arguments& a) {
-  const std::uint32_t spatial = a.kind == Kind::im2col_wide ? 1 : a.rank - 2;
-  if (a.rank < 3 || a.rank > 5) return true;
-  return for_axes(0, spatial, [&](std::uint32_t i) {
-    return static_cast<std::int64_t>(a.extents[i + 1]) + a.upper_corner[i] - a.lower_corner[i] >= 1;
+struct Corners {
+  std::uint32_t count;
+  std::array<int, 3> lower, upper;
+};
+Corners corners_of(const Arguments& a, unsigned capability) {
+  if (a.rank < 3 || a.rank > 5) return {};
+  if (a.kind == Kind::im2col) return {a.rank - 2, a.lower_corner, a.upper_corner};
+  return {is_wide_for_device(a, capability) ? 1 : a.rank - 2, {a.lower_corner[0]}, {a.upper_corner[0]}};
+}
+
+// The axis of the first corner: channels that are interleaved have none of their own in front.
+std::uint32_t first_spatial(const Arguments& a) { return a.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE ? 1 : 0; }
+
+// The driver's numbers have 32 bits and a sign, which large extents don't fit into.
+bool has_pixels(const Arguments& a, unsigned capability) {
+  const Corners corners = corners_of(a, capability);
+  return for_axes(0, corners.count, [&](std::uint32_t i) {
+    const std::uint64_t end = a.extents[first_spatial(a) + i] + static_cast<std::uint64_t>(corners.upper[i]);
+    return static_cast<std::int32_t>(end) > corners.lower[i];
   });
 }
 
-bool corners_fit(const Arguments& a) {
-  if (a.rank < 3 || a.rank > 5) return true;
-  const std::uint32_t spatial = a.kind == Kind::im2col_wide ? 1 : a.rank - 2;
-  const int limit = spatial == 1 ? 32768 : spatial == 2 ? 128 : 16;
-  return for_axes(0, spatial, [&](std::uint32_t i) {
-    return a.lower_corner[i] >= -limit && a.lower_corner[i] <= limit - 1 && a.upper_corner[i] >= -limit &&
-           a.upper_corner[i] <= limit - 1;
+bool corners_fit(const Arguments& a, unsigned capability) {
+  const Corners corners = corners_of(a, capability);
+  const int limit = corners.count <= 1 ? 32768 : corners.count == 2 ? 128 : 16;
+  return for_axes(0, corners.count, [&](std::uint32_t i) {
+    return corners.lower[i] >= -limit && corners.lower[i] <= limit - 1 && corners.upper[i] >= -limit &&
+           corners.upper[i] <= limit - 1;
   });
 }
 
@@ -107,6 +138,7 @@ const Rule kRules[] = {
     {"rank when interleaved", kTiled,
      [](const Arguments& a, unsigned) { return a.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE || a.rank >= 3; }},
     {"address", kAny, [](const Arguments& a, unsigned) { return a.address % alignment(a) == 0; }},
+    {"address's 57 bits", kAny, [](const Arguments& a, unsigned) { return a.address < 1ull << 57; }},
     {"extents", kAny,
      [](const Arguments& a, unsigned) {
        return for_axes(0, a.rank, [&](auto i) { return a.extents[i] != 0 && a.extents[i] <= 1ull << 32; });
@@ -128,15 +160,12 @@ const Rule kRules[] = {
      [](const Arguments& a, unsigned) {
        return for_axes(0, a.rank, [&](auto i) { return a.box[i] != 0 && a.box[i] <= 256; });
      }},
-    {"box in 16 bytes", kTiled,
-     [](const Arguments& a, unsigned) {
-       return a.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || inner_bits(a) % 128 == 0;
-     }},
+    {"16 bytes along axis 0", kAny, [](const Arguments& a, unsigned) { return inner_bits(a) % 128 == 0; }},
+    {"bytes of a copy", kAny, [](const Arguments& a, unsigned c) { return bytes_of_copy(a, c) <= kMostBytesOfCopy; }},
     {"box of padded", kTiled, [](const Arguments& a, unsigned) { return !is_padded(a) || a.box[0] == 128; }, true},
     {"element strides", kAny,
      [](const Arguments& a, unsigned) {
-       return for_axes(a.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE ? 1 : 0, a.rank,
-                       [&](auto i) { return a.element_strides[i] >= 1 && a.element_strides[i] <= 8; });
+       return for_axes(0, a.rank, [&](auto i) { return a.element_strides[i] >= 1 && a.element_strides[i] <= 8; });
      }},
     {"interleave", kAny, [](const Arguments& a, unsigned) { return a.interleave <= 2; }},
     {"interleave of 6 bits", kAny,
@@ -147,10 +176,11 @@ const Rule kRules[] = {
     {"swizzle", kAny, [](const Arguments& a, unsigned) { return a.swizzle <= 6; }},
     {"swizzle of the device", kAny, [](const Arguments& a, unsigned c) { return c >= 100 || a.swizzle <= 3; }},
     {"swizzle of im2col-wide", kWide,
-     [](const Arguments& a, unsigned) {
-       return a.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
+     [](const Arguments& a, unsigned c) {
+       return c < 100 || a.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
               a.swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
-     }},
+     },
+     true},
     {"swizzle of padded", kAny, [](const Arguments& a, unsigned) { return !is_padded(a) || is_swizzle_of_padded(a); },
      true},
     {"swizzle's span", kAny,
@@ -161,8 +191,8 @@ const Rule kRules[] = {
     {"promotion", kAny, [](const Arguments& a, unsigned) { return a.l2_promotion <= 3; }},
     {"fill", kAny, [](const Arguments& a, unsigned) { return a.fill <= 1; }},
     {"fill of the type", kAny, [](const Arguments& a, unsigned) { return a.fill == 0 || is_floating(a); }},
-    {"corners", kIm2col | kWide, [](const Arguments& a, unsigned) { return corners_fit(a); }},
-    {"area", kIm2col | kWide, [](const Arguments& a, unsigned) { return has_pixels(a); }},
+    {"corners", kIm2col | kWide, [](const Arguments& a, unsigned c) { return corners_fit(a, c); }},
+    {"area", kIm2col | kWide, [](const Arguments& a, unsigned c) { return has_pixels(a, c); }},
     {"channels", kIm2col | kWide,
      [](const Arguments& a, unsigned) { return a.channels_per_pixel >= 1 && a.channels_per_pixel <= 256; }},
     {"channels of padded", kIm2col | kWide,
@@ -170,8 +200,8 @@ const Rule kRules[] = {
     {"pixels", kIm2col,
      [](const Arguments& a, unsigned) { return a.pixels_per_column >= 1 && a.pixels_per_column <= 1024; }},
     {"pixels of W", kWide,
-     [](const Arguments& a, unsigned) {
-       return a.wide_mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 ||
+     [](const Arguments& a, unsigned c) {
+       return (c >= 100 && a.wide_mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128) ||
               (a.pixels_per_column >= 1 && a.pixels_per_column <= 1024);
      }},
     {"mode", kWide, [](const Arguments& a, unsigned) { return a.wide_mode <= 1; }},
@@ -202,7 +232,9 @@ class Maker {
     if (!is_tiled) put_corners();
     a_.pixels_per_column = pick<cuuint32_t>({1, 2, 100, 1024});
     a_.wide_mode = static_cast<std::uint32_t>(between(0, 1));
-    if (is_wide && a_.wide_mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 && chance(2)) a_.pixels_per_column = 5000;
+    fit_in_shared_memory();
+    const bool is_w128 = is_wide && capability_ >= 100 && a_.wide_mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128;
+    if (is_w128 && chance(2)) a_.pixels_per_column = 5000;
     return a_;
   }
 
@@ -212,7 +244,7 @@ class Maker {
     switch (between(0, 15)) {
       case 0: a_.data_type = static_cast<std::uint32_t>(between(0, 17)); break;
       case 1: a_.rank = static_cast<cuuint32_t>(between(0, 7)); break;
-      case 2: a_.address += pick<std::uint64_t>({1, 8, 16, 32}); break;
+      case 2: a_.address += pick<std::uint64_t>({1, 8, 16, 32, 1ull << 56, 1ull << 57}); break;
       case 3: a_.extents[axis] = pick<cuuint64_t>({0, 1, 3, 1ull << 32, (1ull << 32) + 1, ~0ull}); break;
       case 4: a_.strides[axis] = pick<cuuint64_t>({0, 8, 16, 48, (1ull << 40) - 32, 1ull << 40, ~0ull - 31}); break;
       case 5: a_.box[axis] = pick<cuuint32_t>({0, 1, 3, 16, 128, 255, 256, 257, ~0u}); break;
@@ -245,7 +277,7 @@ class Maker {
   int corner() { return pick<int>({-32769, -32768, -129, -128, -17, -16, -1, 0, 1, 15, 16, 127, 128, 32767, 32768}); }
 
   void put_swizzle() {
-    if (a_.kind == Kind::im2col_wide) {
+    if (is_wide_for_device(a_, capability_)) {
       a_.swizzle = is_padded(a_) ? pick<std::uint32_t>({3, 4}) : pick<std::uint32_t>({2, 3, 4});
     } else if (a_.interleave == CU_TENSOR_MAP_INTERLEAVE_32B) {
       a_.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
@@ -276,11 +308,23 @@ class Maker {
     (a_.kind == Kind::tiled ? a_.box[0] : a_.channels_per_pixel) = elements;
   }
 
+  void fit_in_shared_memory() {
+    if (a_.kind != Kind::tiled && bytes_of_copy(a_, capability_) > kMostBytesOfCopy) a_.pixels_per_column = 100;
+    while (bytes_of_copy(a_, capability_) > kMostBytesOfCopy) {
+      cuuint32_t& largest = *std::max_element(a_.box.begin() + 1, a_.box.begin() + a_.rank);
+      largest = (largest + 1) / 2;
+    }
+  }
+
   void put_corners() {
-    const int limit = a_.kind == Kind::im2col_wide || a_.rank == 3 ? 32768 : a_.rank == 4 ? 128 : 16;
+    const bool is_wide = is_wide_for_device(a_, capability_);
+    const int limit = is_wide || a_.rank == 3 ? 32768 : a_.rank == 4 ? 128 : 16;
     for (std::size_t i = 0; i < 3; ++i) {
-      const auto extent = static_cast<std::int64_t>(a_.extents[i + 1]);
-      a_.lower_corner[i] = static_cast<int>(between(-limit, limit - 1));
+      // An extent of 2^32 is 0 for the driver, which is too little for corners that are 0.
+      cuuint64_t& of_axis = a_.extents[first_spatial(a_) + i];
+      if (a_.kind == Kind::im2col_wide && !is_wide && of_axis > 1000) of_axis = 1000;
+      const std::int64_t extent = static_cast<std::int32_t>(of_axis);
+      a_.lower_corner[i] = static_cast<int>(between(-limit, limit - 2));
       const std::int64_t least = std::max<std::int64_t>(-limit, a_.lower_corner[i] - extent + 1);
       a_.upper_corner[i] = static_cast<int>(between(least, limit - 1));
     }

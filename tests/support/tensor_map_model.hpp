@@ -1,5 +1,6 @@
-// What CUDA's documentation allows of the arguments of cuTensorMapEncode*: each rule by its name, written down
-// independently of softgpu, and random arguments, most of which break one rule or none.
+// What NVIDIA's driver allows of the arguments of cuTensorMapEncode*: each rule by its name, written down independently
+// of softgpu, and random arguments, most of which break one rule or none. For devices of compute capability 9.0 these
+// rules are what an H200 answered to 828,662 calls; what only newer devices have is after CUDA's documentation.
 #pragma once
 
 #include <cuda.h>

@@ -69,14 +69,15 @@ void check_enumerations(unsigned compute_capability, const TensorMapRequest& req
         "swizzle: chunks of more than 16 bytes need a device of compute capability 10.0 or higher");
 }
 
-std::uint64_t alignment_of(std::uint8_t data_type, std::uint8_t interleave) {
-  return interleave == CU_TENSOR_MAP_INTERLEAVE_32B || kTypes[data_type].is_padded ? 32 : 16;
+std::uint64_t alignment_of(const TensorMapRequest& request) {
+  return request.interleave == CU_TENSOR_MAP_INTERLEAVE_32B || type_of(request).is_padded ? 32 : 16;
 }
 
 void check_address(std::uint64_t address, std::uint64_t alignment) {
   check(address % alignment == 0, alignment == 32
                                       ? "globalAddress must be a multiple of 32 with INTERLEAVE_32B and padded types"
                                       : "globalAddress must be a multiple of 16");
+  check(address < std::uint64_t{1} << 57, "globalAddress must be less than 2^57");
 }
 
 void check_extents(const TensorMapRequest& request) {
@@ -99,9 +100,8 @@ void check_strides(const TensorMapRequest& request, std::uint64_t alignment) {
 }
 
 void check_element_strides(const TensorMapRequest& request) {
-  // Without interleaving, the first is ignored: the engine has no steps along axis 0.
-  const cuuint32_t first = request.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE ? 1 : 0;
-  for (cuuint32_t axis = first; axis < request.rank; ++axis) {
+  // Also of axis 0, although it is ignored without interleaving: the engine has no steps there.
+  for (cuuint32_t axis = 0; axis < request.rank; ++axis) {
     check(request.element_strides[axis] >= 1 && request.element_strides[axis] <= 8,
           "each of elementStrides must be from 1 to 8");
   }
@@ -116,7 +116,8 @@ std::uint64_t span_of(CUtensorMapSwizzle swizzle) {
 }
 
 // `inner`: the elements along axis 0 of what one copy moves.
-void check_swizzle(const TensorMapRequest& request, cuuint32_t inner) {
+void check_inner(const TensorMapRequest& request, cuuint32_t inner) {
+  check(bits_of(request, inner) % (16 * 8) == 0, "the bytes that a copy has along axis 0 must be a multiple of 16");
   if (request.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE && request.swizzle != CU_TENSOR_MAP_SWIZZLE_NONE) {
     check(bits_of(request, inner) <= 8 * span_of(request.swizzle),
           "without interleaving, the box's bytes along axis 0 must be no more than the swizzle's span");
@@ -130,6 +131,12 @@ void check_swizzle(const TensorMapRequest& request, cuuint32_t inner) {
         "swizzle: padded types have NONE, 128B, 128B_ATOM_32B and, those of 6 bits, 128B_ATOM_64B");
 }
 
+void check_copy(const TensorMapRequest& request, std::uint64_t elements) {
+  constexpr std::uint64_t kMostBytes = 228 << 10;
+  check(bits_of(request, elements) <= 8 * kMostBytes,
+        "a copy must have no more than 228 KiB, which is the shared memory of a multiprocessor");
+}
+
 // Everything but what the kinds have of their own.
 void check_tensor(unsigned compute_capability, const TensorMapRequest& request, cuuint32_t least_rank) {
   check_enumerations(compute_capability, request);
@@ -137,26 +144,33 @@ void check_tensor(unsigned compute_capability, const TensorMapRequest& request, 
         least_rank == 1 ? "tensorRank must be from 1 to 5" : "tensorRank must be from 3 to 5");
   check(request.extents && request.element_strides && request.strides,
         "globalDim, globalStrides or elementStrides is null");
-  const std::uint64_t alignment =
-      alignment_of(static_cast<std::uint8_t>(request.data_type), static_cast<std::uint8_t>(request.interleave));
+  const std::uint64_t alignment = alignment_of(request);
   check_address(reinterpret_cast<std::uint64_t>(request.address), alignment);
   check_extents(request);
   check_strides(request, alignment);
   check_element_strides(request);
 }
 
-void check_pixels(const TensorMapRequest& request, cuuint32_t channels) {
+void check_pixels(const TensorMapRequest& request, cuuint32_t channels, cuuint32_t pixels) {
   check(channels >= 1 && channels <= 256, "channelsPerPixel must be from 1 to 256");
   check(!type_of(request).is_padded || channels == 128, "channelsPerPixel must be 128 with padded types");
-  check_swizzle(request, channels);
+  check_inner(request, channels);
+  check(pixels >= 1 && pixels <= 1024, "pixelsPerColumn must be from 1 to 1024");
+  check_copy(request, std::uint64_t{channels} * pixels);
 }
 
-// A corner is an offset from the tensor's first element, the other from its last one, along an axis.
-void check_corners(std::uint64_t extent, int lower, int upper, int limit) {
-  check(lower >= -limit && lower < limit && upper >= -limit && upper < limit,
-        "pixelBoxLowerCorner and pixelBoxUpperCorner have 16 bits for a tensor of rank 3, 8 for 4, and 5 for 5");
-  check(static_cast<std::int64_t>(extent) + upper - lower > 0,
-        "the box from pixelBoxLowerCorner to pixelBoxUpperCorner has no elements");
+// A corner is an offset from the tensor's first element, the other from its last one, along an axis. Channels that are
+// interleaved have no axis of their own in front. NVIDIA's driver counts in 32 bits with a sign, so extents of 2^31 and
+// more may have no elements for it.
+void check_corners(const TensorMapRequest& request, const int* lower, const int* upper, cuuint32_t count) {
+  const int limit = count == 1 ? 1 << 15 : count == 2 ? 1 << 7 : 1 << 4;  // all of them share 32 bits
+  const cuuint64_t* extents = request.extents + (request.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE ? 1 : 0);
+  for (cuuint32_t i = 0; i < count; ++i) {
+    check(lower[i] >= -limit && lower[i] < limit && upper[i] >= -limit && upper[i] < limit,
+          "pixelBoxLowerCorner and pixelBoxUpperCorner have 16 bits for a tensor of rank 3, 8 for 4, and 5 for 5");
+    const auto end = static_cast<std::int32_t>(extents[i] + static_cast<std::uint64_t>(upper[i]));
+    check(end > lower[i], "the box from pixelBoxLowerCorner to pixelBoxUpperCorner has no elements");
+  }
 }
 
 TensorMap encode_tensor(TensorMapMode mode, const TensorMapRequest& request) {
@@ -186,14 +200,15 @@ TensorMap encode_tiled(unsigned compute_capability, const TensorMapRequest& requ
         "tensorRank must be from 3 to 5 for an interleaved layout");
   check(box != nullptr, "boxDim is null");
   TensorMap map = encode_tensor(TensorMapMode::tiled, request);
+  std::uint64_t elements = 1;
   for (cuuint32_t axis = 0; axis < request.rank; ++axis) {
     check(box[axis] >= 1 && box[axis] <= 256, "each of boxDim must be from 1 to 256");
     map.box[axis] = static_cast<std::uint16_t>(box[axis]);
+    elements *= box[axis] / request.element_strides[axis];  // rounded down, to none too, as NVIDIA's driver does
   }
-  check(request.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || bits_of(request, box[0]) % (16 * 8) == 0,
-        "without interleaving, the box's bytes along axis 0 must be a multiple of 16");
   check(!type_of(request).is_padded || box[0] == 128, "boxDim[0] must be 128 with padded types");
-  check_swizzle(request, box[0]);
+  check_inner(request, box[0]);
+  check_copy(request, elements);
   return map;
 }
 
@@ -201,15 +216,12 @@ TensorMap encode_im2col(unsigned compute_capability, const TensorMapRequest& req
   check_tensor(compute_capability, request, 3);
   check(im2col.lower_corner && im2col.upper_corner, "pixelBoxLowerCorner or pixelBoxUpperCorner is null");
   TensorMap map = encode_tensor(TensorMapMode::im2col, request);
-  // The corners share 32 bits.
-  const int limit = request.rank == 3 ? 1 << 15 : request.rank == 4 ? 1 << 7 : 1 << 4;
+  check_corners(request, im2col.lower_corner, im2col.upper_corner, request.rank - 2);
   for (cuuint32_t axis = 0; axis + 2 < request.rank; ++axis) {
-    check_corners(request.extents[axis + 1], im2col.lower_corner[axis], im2col.upper_corner[axis], limit);
     map.lower_corner[axis] = static_cast<std::int16_t>(im2col.lower_corner[axis]);
     map.upper_corner[axis] = static_cast<std::int16_t>(im2col.upper_corner[axis]);
   }
-  check_pixels(request, im2col.channels_per_pixel);
-  check(im2col.pixels_per_column >= 1 && im2col.pixels_per_column <= 1024, "pixelsPerColumn must be from 1 to 1024");
+  check_pixels(request, im2col.channels_per_pixel, im2col.pixels_per_column);
   map.channels_per_pixel = static_cast<std::uint16_t>(im2col.channels_per_pixel);
   map.pixels_per_column = static_cast<std::uint16_t>(im2col.pixels_per_column);
   return map;
@@ -219,20 +231,22 @@ TensorMap encode_im2col_wide(unsigned compute_capability, const TensorMapRequest
                              const Im2colWideRequest& im2col) {
   check_tensor(compute_capability, request, 3);
   check(is_member(im2col.mode, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128), "mode is no such mode");
-  check(request.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || request.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
+  // Devices that have no such copies take it for im2col, with the other corners 0.
+  const bool is_wide = compute_capability >= 100;
+  check(!is_wide || request.swizzle == CU_TENSOR_MAP_SWIZZLE_64B || request.swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
             request.swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B,
         "swizzle: im2col-wide has 64B, 128B and 128B_ATOM_32B");
-  check_corners(request.extents[1], im2col.lower_corner, im2col.upper_corner, 1 << 15);
-  check_pixels(request, im2col.channels_per_pixel);
+  const int lower[TensorMap::kMaxSpatial] = {im2col.lower_corner},
+            upper[TensorMap::kMaxSpatial] = {im2col.upper_corner};
+  check_corners(request, lower, upper, is_wide ? 1 : request.rank - 2);
   // W128 loads 128 of them, whatever is said.
-  const bool is_counted = im2col.mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W;
-  check(!is_counted || (im2col.pixels_per_column >= 1 && im2col.pixels_per_column <= 1024),
-        "pixelsPerColumn must be from 1 to 1024");
+  const cuuint32_t pixels = im2col.mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W ? im2col.pixels_per_column : 128;
+  check_pixels(request, im2col.channels_per_pixel, is_wide ? pixels : im2col.pixels_per_column);
   TensorMap map = encode_tensor(TensorMapMode::im2col_wide, request);
   map.lower_corner[0] = static_cast<std::int16_t>(im2col.lower_corner);
   map.upper_corner[0] = static_cast<std::int16_t>(im2col.upper_corner);
   map.channels_per_pixel = static_cast<std::uint16_t>(im2col.channels_per_pixel);
-  map.pixels_per_column = static_cast<std::uint16_t>(is_counted ? im2col.pixels_per_column : 128);
+  map.pixels_per_column = static_cast<std::uint16_t>(pixels);
   map.wide_mode = static_cast<std::uint8_t>(im2col.mode);
   return map;
 }
@@ -241,7 +255,7 @@ void replace_address(void* map, const void* address) {
   std::optional<TensorMap> decoded = TensorMap::decode(map);
   check(decoded && decoded->data_type < std::size(kTypes), "not a tensor map");
   decoded->address = reinterpret_cast<std::uint64_t>(address);
-  check_address(decoded->address, alignment_of(decoded->data_type, decoded->interleave));
+  check_address(decoded->address, 16);  // of all maps, as NVIDIA's driver does
   decoded->encode(map);
 }
 

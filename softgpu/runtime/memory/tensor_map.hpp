@@ -44,8 +44,8 @@ abi::TensorMap encode_im2col(unsigned compute_capability, const TensorMapRequest
 abi::TensorMap encode_im2col_wide(unsigned compute_capability, const TensorMapRequest& request,
                                   const Im2colWideRequest& im2col);
 
-// Throws CUDA_ERROR_INVALID_VALUE for bytes that are no map, and for an address that is not aligned as the map demands.
-// The map may be at any address.
+// Throws CUDA_ERROR_INVALID_VALUE for bytes that are no map, and for an address that is no multiple of 16 or has more
+// than 57 bits. The map may be at any address.
 void replace_address(void* map, const void* address);
 
 }  // namespace softgpu::runtime

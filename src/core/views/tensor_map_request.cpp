@@ -73,28 +73,50 @@ std::string broken_by_extents(const TensorMapRequest& request) {
   return {};
 }
 
-/// The first rule of CUDA's documentation that the request breaks; empty when it seems to break none. What has a check
-/// of its own before the driver is called is not here.
+/// What a copy has along the last axis, and in all.
+std::string broken_by_size(const TensorMapRequest& request) {
+  const bool is_tiled = request.kind == TensorMapKind::tiled;
+  if (inner_bytes(request) % 16 != 0) {
+    const std::string what = is_tiled ? text("box_dim[", request.rank - 1, "]") : std::string("channels_per_pixel");
+    return text(what, " is ", is_tiled ? request.box[0] : request.channels_per_pixel, " elements of ",
+                size_of(request.data_type), " bytes; the bytes along the last axis must be a multiple of 16");
+  }
+  std::int64_t bytes = size_of(request.data_type);
+  if (!is_tiled) bytes = inner_bytes(request) * request.pixels_per_column;
+  for (std::size_t axis = 0; is_tiled && axis < request.rank; ++axis)
+    bytes *= request.box[axis] / request.element_strides[axis];
+  constexpr std::int64_t most = 228 << 10;
+  if (bytes <= most) return {};
+  return text("a copy would have ", bytes, " bytes, and shared memory has room for ", most);
+}
+
+std::string broken_by_corners(const TensorMapRequest& request) {
+  // Interleaved channels have no axis of their own behind those of the corners.
+  const std::size_t first = request.interleave == TensorMapInterleave::none ? 1 : 0;
+  for (std::size_t i = 0; request.kind != TensorMapKind::tiled && i + 2 < request.rank; ++i) {
+    const std::size_t of_view = request.rank - 1 - first - i;
+    const std::int64_t end = static_cast<std::int64_t>(request.extents[first + i]) + request.upper_corner[i];
+    if (end <= request.lower_corner[i]) {
+      return text("the box of pixels is empty along axis ", of_view, ": it goes from ", request.lower_corner[i], " to ",
+                  end - 1);
+    }
+    if (end >= std::int64_t{1} << 31)
+      return text("the box of pixels ends at ", end - 1, " along axis ", of_view, ", beyond the limit of 2^31 - 2");
+  }
+  return {};
+}
+
+/// The first rule that the request breaks, of CUDA's documentation and of the driver; empty when it seems to break
+/// none. What has a check of its own before the driver is called is not here.
 std::string broken_rule(const TensorMapRequest& request) {
   if (request.interleave != TensorMapInterleave::none && request.rank < 3)
     return text("an interleaved tensor has 3 to 5 axes, and this one has ", request.rank);
   if (std::string rule = broken_by_extents(request); !rule.empty()) return rule;
-  if (request.kind == TensorMapKind::tiled && request.interleave == TensorMapInterleave::none &&
-      inner_bytes(request) % 16 != 0) {
-    return text("box_dim[", request.rank - 1, "] is ", request.box[0], " elements of ", size_of(request.data_type),
-                " bytes; the bytes along the last axis must be a multiple of 16");
-  }
+  if (std::string rule = broken_by_size(request); !rule.empty()) return rule;
   if (std::string rule = broken_by_swizzle(request); !rule.empty()) return rule;
   if (request.oob_fill != TensorMapOOBFill::none && !row_of(request.data_type).is_floating)
     return text("TensorMapOOBFill::nan_request_zero_fma is for floating-point types, not ", name_of(request.data_type));
-  for (std::size_t axis = 0; request.kind != TensorMapKind::tiled && axis + 2 < request.rank; ++axis) {
-    const auto extent = static_cast<std::int64_t>(request.extents[axis + 1]);
-    if (extent + request.upper_corner[axis] - request.lower_corner[axis] <= 0) {
-      return text("the box of pixels is empty along axis ", request.rank - 2 - axis, ": it goes from ",
-                  request.lower_corner[axis], " to ", extent - 1 + request.upper_corner[axis]);
-    }
-  }
-  return {};
+  return broken_by_corners(request);
 }
 
 CUresult call_driver(const TensorMapRequest& request, CUtensorMap& map) {

@@ -112,7 +112,7 @@ TEST(TensorMap, IsNoneOfOtherBytes) {
   EXPECT_TRUE(TensorMap::decode(&bytes));
   bytes.opaque[0] ^= 1;
   EXPECT_FALSE(TensorMap::decode(&bytes));
-  EXPECT_THROW(replace_address(bytes, nullptr), Failure);
+  EXPECT_THROW(replace_address(&bytes, nullptr), Failure);
 }
 
 TEST(TensorMap, ReplacesNothingButTheAddress) {
@@ -120,7 +120,7 @@ TEST(TensorMap, ReplacesNothingButTheAddress) {
   CUtensorMap bytes{};
   encode(arguments).encode(&bytes);
   arguments.address = 1 << 30;
-  replace_address(bytes, reinterpret_cast<void*>(arguments.address));
+  replace_address(&bytes, reinterpret_cast<void*>(arguments.address));
   const std::optional<TensorMap> map = TensorMap::decode(&bytes);
   ASSERT_TRUE(map);
   expect_same_tensor(*map, arguments);
