@@ -50,9 +50,14 @@ void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::Gr
   const CUgraph graph = is_captured ? capture_point(resource.stream).graph : resource.graph->handle;
   if (!graph) return;
   PendingAttachment attachment(graph, std::move(owners));
-  if (is_captured) resource.capture->kept.emplace_back();  // may fail, behind which nothing does
-  GraphAttachment kept = attachment.commit();
-  if (is_captured) resource.capture->kept.back() = std::move(kept);
+  if (!is_captured) {
+    attachment.commit();
+    return;
+  }
+  detail::CaptureInProgress& capture = *resource.capture;
+  const std::scoped_lock lock(capture.kept_mutex);
+  capture.kept.emplace_back();  // may fail, behind which nothing does
+  capture.kept.back() = attachment.commit();
 }
 
 }  // namespace

@@ -33,12 +33,17 @@ CUstreamCaptureMode native_mode(CaptureMode mode) {
   return CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
+std::vector<GraphAttachment> take_kept(detail::CaptureInProgress& capture) noexcept {
+  const std::scoped_lock lock(capture.kept_mutex);
+  return std::exchange(capture.kept, {});
+}
+
 void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   builder.state = next;
   if (builder.outer) std::erase(builder.outer->bodies, &builder);
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
-  builder.capture->kept.clear();
+  take_kept(*builder.capture);
   driver::captures_under_way.fetch_sub(1, std::memory_order_relaxed);
   release_after_captures();
 }
@@ -81,7 +86,7 @@ void leave_streams_to_driver(const GraphBuilderResource& builder) noexcept {
 }
 
 // Takes a graph that nobody may destroy what it keeps; the rest of it is the driver's for ever.
-void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment>& kept) noexcept {
+void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment> kept) noexcept {
   for (const auto& [node, record] : graph.records) detach(graph.handle, record->attachment);
   for (GraphAttachment& attachment : kept) detach(graph.handle, attachment);
   graph.invalidate();
@@ -91,7 +96,7 @@ void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment>& k
 void take_abandoned(GraphBuilderResource& builder, CUgraph graph) noexcept {
   builder.graph->handle = graph;
   if (builder.capture->has_destroyed_body) {
-    leave_graph_to_driver(*builder.graph, builder.capture->kept);
+    leave_graph_to_driver(*builder.graph, take_kept(*builder.capture));
   } else {
     builder.graph->ownership = GraphResource::Ownership::ours;
   }

@@ -125,6 +125,7 @@ struct CaptureInProgress {
   std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
   std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
   std::vector<core::GraphAttachment> kept = {};    ///< by the graph, for what was captured
+  std::mutex kept_mutex = {};                      ///< threads may capture into the builders of one split()
   bool has_broken_body = false;                    ///< one whose capture was given up: the graph is built anew
   bool has_lost_body = false;                      ///< one of those whose builder is gone
   /// The driver has destroyed a body, because its capture broke. NVIDIA's does not survive that the graph around it is
