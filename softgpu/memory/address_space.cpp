@@ -48,8 +48,9 @@ AddressSpace::AddressSpace(std::size_t bytes, std::size_t most_guarded) : most_g
     if (reserved == MAP_FAILED) continue;
     base_ = static_cast<std::byte*>(reserved);
     const std::size_t half = size_ / 2 / kHugePageBytes * kHugePageBytes;
-    free_.give(number(base_), half);
-    free_reserved_.give(number(base_ + half), size_ - half);
+    // Neighbours of the whole range are the program's: neither its first byte nor its last is anybody's.
+    free_.give(number(base_ + kHugePageBytes), half - kHugePageBytes);
+    free_reserved_.give(number(base_ + half), size_ - half - kHugePageBytes);
     return;
   }
   throw OutOfMemory();

@@ -171,6 +171,44 @@ DONE:
   st.global.u32 [%a], 2;
   ret;
 }
+.visible .entry from_list_of_packed_addresses(.param .u64 to, .param .u64 cell, .param .u32 steps) {
+  .reg .b64 %a, %b; .reg .b32 %v; .reg .pred %p;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [cell]; ld.param.u32 %v, [steps];
+NEXT:
+  ld.global.u64 %b, [%b];
+  and.b64 %b, %b, 0xfffffffffff;
+  shl.b64 %b, %b, 4;
+  sub.u32 %v, %v, 1;
+  setp.ne.u32 %p, %v, 0;
+  @%p bra NEXT;
+  ld.global.u32 %v, [%b];
+  st.global.u32 [%a], %v;
+  ret;
+}
+.visible .entry from_number(.param .u64 to, .param .u64 cell) {
+  .reg .b64 %a, %b; .reg .b32 %v; .reg .f64 %d;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [cell];
+  ld.global.f64 %d, [%b];
+  cvt.rzi.u64.f64 %b, %d;
+  ld.global.u32 %v, [%b];
+  st.global.u32 [%a], %v;
+  ret;
+}
+.visible .entry from_two_arguments(.param .u64 to, .param .u64 first, .param .u64 second) {
+  .reg .b64 %a, %b, %c; .reg .b32 %v;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [first]; ld.param.u64 %c, [second];
+  xor.b64 %b, %b, %c;
+  ld.global.u32 %v, [%b];
+  st.global.u32 [%a], %v;
+  ret;
+}
+.visible .entry from_one_based_array(.param .u64 to, .param .u64 array) {
+  .reg .b64 %a, %b; .reg .b32 %v;
+  ld.param.u64 %a, [to]; ld.param.u64 %b, [array];
+  ld.global.u32 %v, [%b+4];
+  st.global.u32 [%a], %v;
+  ret;
+}
 .visible .entry not_used(.param .u64 to, .param .u64 cell) {
   .reg .b64 %a, %b;
   ld.param.u64 %a, [to]; ld.param.u64 %b, [cell];
@@ -251,6 +289,32 @@ PEER_POINTER_TEST(AddressUsedByOneThread) { expect_use("in_one_thread", to_, cel
 PEER_POINTER_TEST(AddressUsedByAtomics) { expect_use("by_atomics", to_, cell_); }
 PEER_POINTER_TEST(AddressUsedByCopies) { expect_use("by_copy", to_, cell_); }
 PEER_POINTER_TEST(AddressUsedForWriting) { expect_use("by_writing", to_, cell_); }
+PEER_POINTER_TEST(AddressInUnitsOf16BytesInAList) {
+  const CUdeviceptr packed = far_ >> 4;
+  ASSERT_SUCCESS(CU(cuMemcpyHtoD)(cell_, &packed, sizeof packed));
+  expect_use("from_list_of_packed_addresses", to_, cell_, 1);
+}
+PEER_POINTER_TEST(AddressAsAFloatingPointNumber) {
+  const auto number = static_cast<double>(far_);
+  ASSERT_SUCCESS(CU(cuMemcpyHtoD)(cell_, &number, sizeof number));
+  expect_use("from_number", to_, cell_);
+}
+PEER_POINTER_TEST(AddressThatTwoArgumentsAreTogether) {
+  expect_use("from_two_arguments", to_, far_ ^ 0x5555'5555'5555'5555u, std::uint64_t{0x5555'5555'5555'5555u});
+}
+PEER_POINTER_TEST(AddressInFrontOfAnArrayWhoseFirstElementIsNumberOne) {
+  expect_use("from_one_based_array", to_, far_ - 4);
+}
+PEER_POINTER_TEST(AddressInTheCode) {
+  const std::string text =
+      ".version 7.1\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u32 n) {"
+      ".reg .b64 %a, %b; .reg .b32 %v; .reg .pred %p;"
+      "ld.param.u64 %a, [to]; ld.param.u32 %v, [n]; setp.ne.u32 %p, %v, 0;"
+      "selp.b64 %b, " +
+      std::to_string(far_) + ", %a, %p; ld.global.u32 %v, [%b]; st.global.u32 [%a], %v; ret; }";
+  module_ = std::make_unique<TestModule>(text.c_str());
+  expect_use("k", to_, 1);
+}
 
 PEER_POINTER_TEST(AddressesThatAreFoundButNotUsedDoNoHarm) {
   ASSERT_SUCCESS(run(*module_, "not_used", to_, cell_));

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <optional>
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/base/location.hpp"
@@ -25,14 +24,18 @@ bool may_use(const MemoryServices& services, const Context& context, const memor
   return owner.context == 0 || context.has_peer(owner.context);
 }
 
-// The device whose memory it is; nothing if the context may use it, or it is nobody's.
-std::optional<int> denying_device(const MemoryServices& services, const Context& context, const void* address) {
-  const auto extent = services.allocations.extent(address);
-  if (!extent || extent->kind != memory::Kind::device || extent->device == context.device().ordinal())
-    return std::nullopt;
-  const auto allocation = services.allocations.find(address);
-  if (!allocation || may_use(services, context, *allocation)) return std::nullopt;
-  return allocation->device;
+// Whether a kernel that was given this address can't but stay within memory that it may use, as long as it stays within
+// the allocation. An address that is in none may be made one by a distance: that of element 0 of an array whose first
+// is element 1, say.
+bool is_safe_to_give(const MemoryServices& services, const Context& context, const std::byte* address) {
+  for (const std::byte* place : {address, address - 1}) {  // or the end of an array
+    const auto extent = services.allocations.extent(place);
+    if (!extent) continue;
+    if (extent->kind != memory::Kind::device || extent->device == context.device().ordinal()) return true;
+    const auto allocation = services.allocations.find(place);
+    return !allocation || may_use(services, context, *allocation);
+  }
+  return false;
 }
 
 class CheckedAccess final : public exec::MemoryAccess {
@@ -87,11 +90,11 @@ bool is_denied_memory(const MemoryServices& services, const Context& context) {
   return is_denied;
 }
 
-bool is_denied_address(const MemoryServices& services, const Context& context, std::span<const std::byte> arguments) {
+bool is_unsafe_address(const MemoryServices& services, const Context& context, std::span<const std::byte> arguments) {
   for (std::size_t offset = 0; offset + sizeof(void*) <= arguments.size(); offset += sizeof(void*)) {
-    const void* word = nullptr;
+    const std::byte* word = nullptr;
     std::memcpy(&word, arguments.data() + offset, sizeof word);
-    if (services.space.contains(word) && denying_device(services, context, word)) return true;
+    if (services.space.contains(word) && !is_safe_to_give(services, context, word)) return true;
   }
   return false;
 }
@@ -106,7 +109,7 @@ std::shared_ptr<const exec::MemoryAccess> access_to_check(const MemoryServices& 
                                                           const std::shared_ptr<const Context>& context,
                                                           std::span<const std::byte> arguments, bool finds_addresses) {
   if (services.devices.count() == 1 || !is_denied_memory(services, *context)) return nullptr;
-  if (!finds_addresses && !is_denied_address(services, *context, arguments)) return nullptr;
+  if (!finds_addresses && !is_unsafe_address(services, *context, arguments)) return nullptr;
   return std::make_shared<CheckedAccess>(services, context);
 }
 

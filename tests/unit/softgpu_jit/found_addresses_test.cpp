@@ -33,6 +33,12 @@ constexpr Case kCases[] = {
       st.global.u32 [%out], %v;)"},
     {"one of two parameters", false,
      "setp.eq.u32 %p, %n, 0; selp.b64 %a, %in, %out, %p; ld.global.u32 %v, [%a]; st.global.u32 [%out], %v;"},
+    {"a parameter or null", false, R"(setp.eq.u32 %p, %n, 0; selp.b64 %a, %in, 0, %p; ld.global.u32 %v, [%a];
+      st.global.u32 [%out], %v;)"},
+    {"a number or a parameter as an index into bytes", false,
+     "cvt.u64.u32 %a, %i; min.u64 %a, %a, %in; add.s64 %a, %a, %out; st.global.u8 [%a], 1;"},
+    {"a word of a swizzled array", false,
+     "shl.b32 %v, %i, 4; cvt.u64.u32 %a, %v; xor.b64 %a, %a, %in; ld.global.u32 %v, [%a]; st.global.u32 [%out], %v;"},
     {"an address that is passed on", false, "ld.global.u64 %a, [%in]; st.global.u64 [%out], %a;"},
 
     {"an address", true, "ld.global.u64 %a, [%in]; st.global.u32 [%a], 1;"},
@@ -53,6 +59,20 @@ constexpr Case kCases[] = {
      "ld.global.u64 %a, [%in]; shl.b64 %a, %a, 16; shr.s64 %a, %a, 16; st.global.u32 [%a], 1;"},
     {"an address in units of 16 bytes", true,
      "ld.global.u64 %a, [%in]; and.b64 %a, %a, 0xfffffffffff; shl.b64 %a, %a, 4; st.global.u32 [%a], 1;"},
+    {"a list of addresses in units of 16 bytes", true, R"(mov.u64 %a, %in;
+      LOOP: ld.global.u64 %a, [%a]; and.b64 %a, %a, 0xfffffffffff; shl.b64 %a, %a, 4; sub.u32 %n, %n, 1;
+      setp.ne.u32 %p, %n, 0; @%p bra LOOP; st.global.u32 [%a], 1;)"},
+    {"an address as a floating-point number", true,
+     "ld.global.f64 %d, [%in]; cvt.rzi.u64.f64 %a, %d; st.global.u32 [%a], 1;"},
+    {"an address as a floating-point number, or a parameter", true, R"(ld.global.f64 %d, [%in]; cvt.rzi.u64.f64 %a, %d;
+      setp.eq.u32 %p, %n, 0; selp.b64 %a, %a, %out, %p; st.global.u32 [%a], 1;)"},
+    {"an address in the code", true, "ld.global.u32 %v, [0x7f0012345678]; st.global.u32 [%out], %v;"},
+    {"an element behind an address in the code", true,
+     "mad.wide.u32 %a, %i, 4, 0x7f0012345678; ld.global.u32 %v, [%a]; st.global.u32 [%out], %v;"},
+    {"an address in the code, or a parameter", true, R"(setp.eq.u32 %p, %n, 0; selp.b64 %a, 0x7f0012345678, %in, %p;
+      ld.global.u32 %v, [%a]; st.global.u32 [%out], %v;)"},
+    {"two parameters that are an address only together", true,
+     "xor.b64 %a, %in, %out; ld.global.u32 %v, [%a]; st.global.u32 [%out], %v;"},
     {"an address or a parameter", true, R"(ld.global.u64 %a, [%in]; setp.eq.u32 %p, %n, 0; selp.b64 %a, %a, %out, %p;
       st.global.u32 [%a], 1;)"},
     {"a list", true, "mov.u64 %a, %in; LOOP: ld.global.u64 %a, [%a]; setp.ne.u64 %p, %a, 0; @%p bra LOOP;"},
@@ -73,7 +93,7 @@ TEST_P(FoundAddresses, AreKnown) {
                            ".visible .global .align 8 .u64 variable; .visible .const .align 8 .u64 constant;\n"
                            ".visible .entry k(.param .u64 p_out, .param .u64 p_in, .param .u32 p_n) {\n"
                            ".shared .align 16 .b8 place[64];\n"
-                           ".reg .b64 %out, %in, %a, %b; .reg .b32 %n, %i, %v, %w; .reg .pred %p;\n"
+                           ".reg .b64 %out, %in, %a, %b; .reg .b32 %n, %i, %v, %w; .reg .f64 %d; .reg .pred %p;\n"
                            "ld.param.u64 %out, [p_out]; ld.param.u64 %in, [p_in]; ld.param.u32 %n, [p_n];\n"
                            "mov.u32 %i, %tid.x; mov.u32 %v, 0;\n" +
                            GetParam().body + "\nret;\n}";

@@ -48,6 +48,15 @@ TEST(AddressSpace, NothingIsAccessibleBehindAMapping) {
   EXPECT_FALSE(readable(second + 8192));
 }
 
+TEST(AddressSpace, NothingIsAccessibleInFrontOfTheFirstMappingOrBehindTheLast) {
+  AddressSpace space(kGiB);
+  std::byte* const first = space.map(5000);
+  EXPECT_FALSE(readable(first - 1));
+  EXPECT_TRUE(space.contains(first - 1)) << "else it is the program's";
+  const std::size_t rest = space.size() / 2 - kHugePageBytes;
+  EXPECT_TRUE(space.contains(space.reserve(rest, kHugePageBytes, nullptr) + rest));
+}
+
 TEST(AddressSpace, NothingIsAccessibleAfterUnmapping) {
   AddressSpace space(kGiB);
   std::byte* memory = space.map(4096);
@@ -80,8 +89,8 @@ TEST(AddressSpace, IsWholeAgainWhenEverythingIsUnmapped) {
     }
   }
   for (const auto& [memory, bytes] : mapped) space.unmap(memory, bytes);
-  const std::size_t all_but_guard = space.size() / 2 - kHugePageBytes;
-  EXPECT_NO_THROW(space.unmap(space.map(all_but_guard), all_but_guard));
+  const std::size_t all_but_guards = space.size() / 2 - 2 * kHugePageBytes;
+  EXPECT_NO_THROW(space.unmap(space.map(all_but_guards), all_but_guards));
 }
 
 TEST(AddressSpace, ReservesWhereItIsAskedTo) {
@@ -171,8 +180,8 @@ TEST(AddressSpace, MappingsInAChunkAreZeroedAndDontOverlap) {
     }
   }
   for (const auto& [memory, bytes] : mapped) space.unmap(memory, bytes);
-  const std::size_t all_but_guard = space.size() / 2 - kHugePageBytes;
-  EXPECT_NO_THROW(space.unmap(space.map(all_but_guard), all_but_guard));
+  const std::size_t all_but_guards = space.size() / 2 - 2 * kHugePageBytes;
+  EXPECT_NO_THROW(space.unmap(space.map(all_but_guards), all_but_guards));
 }
 
 TEST(AddressSpace, NothingIsAccessibleBehindAChunk) {
