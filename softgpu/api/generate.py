@@ -79,11 +79,11 @@ def write_exports(path, declared):
              '#include "softgpu/api/base/trace.hpp"', "", 'extern "C" {']
     for name, parameters in declared.items():
         arguments = ", ".join(parameter_names(parameters))
-        traced = "".join(f', "{argument}", {argument}' for argument in parameter_names(parameters))
+        traced = ", ".join(f'{{"{argument}", {argument}}}' for argument in parameter_names(parameters))
         lines += [f"CUresult softgpu_{name}({parameters});",
                   f"CUresult {name}({parameters}) {{",
                   f"  const CUresult code_of_call = softgpu_{name}({arguments});",
-                  f'  if (softgpu::api::tracing()) [[unlikely]] softgpu::api::trace("{name}", code_of_call{traced});',
+                  f'  if (softgpu::api::tracing()) [[unlikely]] softgpu::api::trace("{name}", code_of_call, {{{traced}}});',
                   "  return code_of_call;", "}"]
     path.write_text("\n".join(lines + ["}", ""]))
 

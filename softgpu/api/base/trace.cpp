@@ -82,9 +82,16 @@ std::string text_of(const CUDA_MEMCPY3D* copy) {
          std::to_string(copy->srcPitch) + ", extent=" + extent(copy->WidthInBytes, copy->Height, copy->Depth) + "}";
 }
 
-void print_call(const char* name, const std::string& arguments, CUresult result) {
+void TracedArgument::add_to(std::string& text, bool succeeded) const {
+  if (!text.empty()) text += ", ";
+  text.append(name_).append("=").append(text_(value_, succeeded));
+}
+
+void trace(const char* name, CUresult result, std::initializer_list<TracedArgument> arguments) {
+  std::string text;
+  for (const TracedArgument& argument : arguments) argument.add_to(text, result == CUDA_SUCCESS);
   const char* const code = error_name(result);
-  std::fprintf(stderr, "softgpu: %s(%s) -> %s\n", name, arguments.c_str(), code != nullptr ? code : "?");
+  std::fprintf(stderr, "softgpu: %s(%s) -> %s\n", name, text.c_str(), code != nullptr ? code : "?");
 }
 
 }  // namespace softgpu::api

@@ -5,6 +5,7 @@
 // A pointer to a number or a handle is followed by what it points to once the call has succeeded.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 
@@ -51,23 +52,22 @@ std::string text_of_argument(const T& value, bool succeeded) {
   }
 }
 
-// A call of which the arguments are written; then the line is printed.
-void print_call(const char* name, const std::string& arguments, CUresult result);
+// An argument, and how to write one of its type: so that each type has its code once, not once in every call.
+class TracedArgument {
+ public:
+  template <typename T>
+  TracedArgument(const char* name, const T& value)
+      : name_(name), value_(&value), text_([](const void* argument, bool succeeded) {
+          return text_of_argument(*static_cast<const T*>(argument), succeeded);
+        }) {}
+  void add_to(std::string& text, bool succeeded) const;
 
-inline void add_arguments(std::string&, bool) {}
-template <typename T, typename... Rest>
-void add_arguments(std::string& text, bool succeeded, const char* name, const T& value, const Rest&... rest) {
-  if (!text.empty()) text += ", ";
-  text.append(name).append("=").append(text_of_argument(value, succeeded));
-  add_arguments(text, succeeded, rest...);
-}
+ private:
+  const char* name_;
+  const void* value_;
+  std::string (*text_)(const void*, bool);
+};
 
-// Names and values take turns.
-template <typename... Arguments>
-void trace(const char* name, CUresult result, const Arguments&... arguments) {
-  std::string text;
-  add_arguments(text, result == CUDA_SUCCESS, arguments...);
-  print_call(name, text, result);
-}
+void trace(const char* name, CUresult result, std::initializer_list<TracedArgument> arguments);
 
 }  // namespace softgpu::api
