@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: tools/on-gpu.sh [BUILD]
-       tools/on-gpu.sh --pack FOLDER [BUILD]
+       tools/on-gpu.sh --pack FOLDER [--python PYTHON] [BUILD]
 
 Runs, on a machine with an NVIDIA GPU, what was built in BUILD (build/release unless given): the tests of the public API, of
 the driver's C interface, of PTX, of whole kernels and of system information, random PTX programs, the Python tests where BUILD has the package
@@ -14,6 +14,8 @@ does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA t
 
   --pack FOLDER   copy what such a run needs from BUILD into FOLDER, to be taken to a machine with a GPU and run there
                   with tools/on-gpu.sh FOLDER
+  --python PYTHON take the Python package for this Python, say /opt/python3.12/bin/python3, whose version is that of the other
+                  machine; its extension is built beside BUILD for it. That Python needs its headers and nothing else
 TEXT
 }
 
@@ -30,17 +32,31 @@ programs() {
   return 0
 }
 
+# package_for PYTHON BUILD: sets `package` to the folder of the package for that Python, with the library of BUILD.
+package_for() {
+  local version other
+  version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  other=$2-python$version
+  cmake -S "$root" -B "$other" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCUPRUM_LIBRARY="$(realpath "$2")/lib/libcuprum.so" \
+    -DCUPRUM_PYTHON_EXECUTABLE="$1" --log-level=WARNING
+  cmake --build "$other" --target cuprum_python
+  package=$other/python/cuprum
+}
+
 pack() {
-  local folder=$1 build=$2
+  local folder=$1 build=$2 python=$3 package=$2/python/cuprum
   [[ -n $(test_programs "$build") ]] || { echo "$build has no tests to take along: build it first" >&2; exit 1; }
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib"
   { test_programs "$build"; bench_programs "$build"; programs "$build" ptx_fuzz bench_bare_calls; } | xargs cp -t "$folder/bin"
   cp -a "$build"/lib/libcuprum.so* "$folder/lib"
   strip "$folder"/bin/* "$folder"/lib/libcuprum.so.*.*.*
-  if [[ -d $build/python/cuprum ]]; then
+  if [[ -n $python ]]; then
+    package_for "$python" "$build"
+  fi
+  if [[ -d $package ]]; then
     mkdir "$folder/python"
-    cp -rL "$build/python/cuprum" "$folder/python"
+    cp -rL "$package" "$folder/python"
     strip --strip-unneeded "$folder"/python/cuprum/_core*.so
   fi
   du -sh "$folder"
@@ -95,6 +111,38 @@ run_other() {
   fi
 }
 
+# run_python_file PACKAGES FILE: the tests of a file, in a process of their own; what there is to say goes to its log.
+run_python_file() {
+  PYTHONPATH=$1 timeout --kill-after=10 120 python3 -m pytest -q -p no:cacheprovider -rfE --tb=short --durations=10 --durations-min=1 \
+    --junitxml="$reports/$(basename "$2").xml" "$2" >"$reports/$(basename "$2").log" 2>&1 || true
+}
+
+# As many files at a time as there are shares, each with its own limit of time, so that one that hangs costs itself alone.
+run_python_tests() {
+  local file name
+  echo "==> python/tests, $shares files at a time"
+  export reports
+  export -f run_python_file
+  printf '%s\n' "$root"/python/tests/test_*.py | xargs -P "$shares" -I FILE bash -c 'run_python_file "$@"' run "$1" FILE
+  for file in "$root"/python/tests/test_*.py; do
+    name=$(basename "$file")
+    [[ -s $reports/$name.xml ]] || echo "$name crashed or ran past its limit of time"
+    grep -v '^[.sxXFE]* *\[ *[0-9]*%\]$\|^$' "$reports/$name.log" | sed "s/^/$name: /" || true
+    count_python "$reports/$name.xml"
+  done
+  rm -f "$reports"/*
+}
+
+# count_python REPORT: as count(), of what pytest wrote.
+count_python() {
+  local tests failures errors skips
+  read -r errors failures skips tests < <(
+    sed -n 's/.*<testsuite [^>]*errors="\([0-9]*\)" failures="\([0-9]*\)" skipped="\([0-9]*\)" tests="\([0-9]*\)".*/\1 \2 \3 \4/p' "$1" 2>/dev/null
+    echo 1 0 0 1
+  )
+  passed=$((passed + tests - errors - failures - skips)) failed=$((failed + errors + failures)) skipped=$((skipped + skips))
+}
+
 run() {
   local build=$1 program
   reports=$(mktemp -d)
@@ -110,7 +158,7 @@ run() {
     run_other "ptx_fuzz, 5,000 programs" "$build/bin/ptx_fuzz" --seeds 0:5000 --jobs "$shares"
   fi
   if PYTHONPATH=$build/python python3 -c 'import cuprum, pytest' 2>/dev/null; then
-    PYTHONPATH=$build/python run_other "python/tests" python3 -m pytest -q -p no:cacheprovider "$root/python/tests"
+    run_python_tests "$build/python"
     PYTHONPATH=$build/python run_other "bench_python" python3 "$root/bench/bench_python.py" --bare "$build/bin/bench_bare_calls"
   fi
   for program in $(bench_programs "$build"); do
@@ -122,7 +170,14 @@ run() {
 
 case ${1:-} in
   -h | --help) usage ;;
-  --pack) pack "${2:?$(usage)}" "${3:-$root/build/release}" ;;
+  --pack)
+    folder=${2:?$(usage)} python=
+    if [[ ${3:-} == --python ]]; then
+      python=${4:?$(usage)}
+      shift 2
+    fi
+    pack "$folder" "${3:-$root/build/release}" "$python"
+    ;;
   *)
     build=$(realpath -m "${1:-$root/build/release}")
     [[ -n $(test_programs "$build" 2>/dev/null) ]] || build_here
