@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import softgpu
 
 import cuprum
 
@@ -21,7 +22,7 @@ def python(*arguments, code=0, **settings):
     """What Python prints when run with `arguments`, and cuprum where it is here; `code` is the exit code to expect."""
     folder = str(Path(cuprum.__file__).parents[1])
     path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "CUPRUM_DRIVER": "softgpu", "PYTHONPATH": path, **settings.pop("env", {})}
+    environment = {**os.environ, "CUPRUM_DRIVER": softgpu.or_own_driver(), "PYTHONPATH": path, **settings.pop("env", {})}
     done = subprocess.run(
         [sys.executable, *arguments],
         check=False,
@@ -266,6 +267,7 @@ class TestRunner:
         assert output.startswith(f'Traceback (most recent call last):\n  File "{script}", line 3')
         assert output.endswith("ZeroDivisionError: division by zero\n")
 
+    @softgpu.needed
     def test_softgpu_with_devices(self):
         source = "import os; from cuda.core import Device; print(len(Device.get_all_devices()))"
         assert python("-m", "cuprum", "--softgpu", "--devices", "3", "-c", source) == "3\n"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import softgpu
 
 import cuprum
 
@@ -17,6 +18,8 @@ def run(tmp_path):
     """Runs pytest on the given tests; returns its output."""
 
     def run_tests(text, *options, **settings):
+        if "--softgpu" in options and not softgpu.is_here:
+            pytest.skip(softgpu.REASON)
         (tmp_path / "test_it.py").write_text(text)
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("SOFTGPU_", "CUPRUM_"))
