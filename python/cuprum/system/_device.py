@@ -330,10 +330,11 @@ class Device:
 
     def get_nvlink(self, link: int) -> NvlinkInfo:
         """One of its NVLinks."""
+        number = _number(link, "link")  # asked of first: a device without NVLink can't tell how many it has
         count = self.get_nvlink_count()
-        if not 0 <= _number(link, "link") < count:
+        if not 0 <= number < count:
             raise ValueError(f"Link index {link} is out of range [0, {count})")
-        return NvlinkInfo(self._device, link)
+        return NvlinkInfo(self._device, number)
 
     def get_nvlink_count(self) -> int:
         """How many it has."""
