@@ -215,22 +215,40 @@ class Checker {
   }
 
   void check_value(const OperandRule& rule, Operand& operand, Type type) {
-    if (auto* vector = std::get_if<VectorOperand>(&operand.value)) return check_vector(rule, operand, *vector, type);
+    if (auto* vector = std::get_if<VectorOperand>(&operand.value)) {
+      if (is_value_in_braces(*vector)) return check_value_in_braces(rule, operand, *vector, type);
+      return check_vector(rule, operand, *vector, type);
+    }
     if (instruction_.vector_width > 1 && (rule.name == "d" || rule.name == "b"))
       return refuse(operand.where, quoted(instruction_.text) + " needs a vector of " +
                                        std::to_string(instruction_.vector_width) + " elements here");
     check_scalar(rule, operand, type);
   }
 
+  // ptxas lets these do with braces around their one value, as Triton writes it.
+  bool is_value_in_braces(const VectorOperand& vector) const {
+    const Opcode opcode = instruction_.opcode;
+    return vector.elements.size() == 1 && instruction_.vector_width == 1 &&
+           (opcode == Opcode::ld || opcode == Opcode::ldu || opcode == Opcode::st);
+  }
+
+  void check_value_in_braces(const OperandRule& rule, Operand& operand, VectorOperand& vector, Type type) {
+    Operand value = std::move(vector.elements.front());
+    if (value.negated) return refuse(value.where, "'!' is possible only with a predicate that is read");
+    check_scalar(rule, value, type);
+    operand = std::move(value);
+  }
+
   void check_vector(const OperandRule& rule, const Operand& operand, VectorOperand& vector, Type type) {
     const std::size_t count = vector.elements.size();
     if (rule.may_be_parts) {
       const unsigned part = count == 0 ? 0 : bits(type) / static_cast<unsigned>(count);
-      const bool possible = (count == 2 || count == 4) && part * count == bits(type) && part >= 8 && is_untyped(type);
+      const bool possible =
+          (count == 1 || count == 2 || count == 4) && part * count == bits(type) && part >= 8 && is_untyped(type);
       if (!possible)
         return refuse(operand.where,
                       quoted(instruction_.text) + " can't have a vector of " + std::to_string(count) + " here");
-      type = part == 8 ? Type::b8 : part == 16 ? Type::b16 : Type::b32;
+      if (count > 1) type = part == 8 ? Type::b8 : part == 16 ? Type::b16 : Type::b32;
     } else if (instruction_.vector_width == 1 && !(count == 1 && has_handle())) {
       return refuse(operand.where, quoted(instruction_.text) + " can't have a vector here");
     } else if (count != instruction_.vector_width) {

@@ -40,6 +40,20 @@ TEST_F(Memory, CopiesAllWidths) {
       if (size * width <= 16) check_copy("ld.global", "st.global", size, width);
 }
 
+// As Triton writes every access of a single value.
+TEST_F(Memory, CopiesOneValueInBraces) {
+  std::vector<U> data(128), expected(128);
+  std::iota(data.begin(), data.end(), 1000);
+  std::iota(expected.begin(), expected.begin() + 64, 1000);
+  std::iota(expected.begin() + 64, expected.end(), 1000);
+  const std::string text = kernel_text(
+      own_element(4) +
+          "ld.global.b32 { %r0 }, [ %d31 + 0 ]; st.shared.b32 [ cells ], { 7 }; mov.b32 { %r1 }, %r0; mov.b32 "
+          "%r2, { %r1 }; st.global.b32 [ %d31 + 256 ], { %r2 };",
+      ".shared .align 4 .b8 cells[4];\n");
+  EXPECT_EQ(run_kernel(text, data, {.block_x = 64}), expected);
+}
+
 TEST_F(Memory, CopiesWithAllModifiers) {
   for (const char* load : {"ld", "ld.global.nc", "ld.global.ca", "ld.global.cg", "ld.global.cs", "ld.global.lu",
                            "ld.global.cv", "ld.volatile.global", "ld.relaxed.gpu.global", "ld.acquire.sys.global",

@@ -96,6 +96,30 @@ TEST(Operand, MayBeAVector) {
             "line 12, column 24: error: expected a register or a constant, found '{'");
 }
 
+TEST(Operand, MayBeOneValueInBraces) {
+  for (const char* load : {"ld.global.b32", "ld.u32", "ld.global.nc.b32", "ld.volatile.global.u32", "ldu.global.b32",
+                           "ld.acquire.gpu.global.u32"})
+    EXPECT_TRUE(std::holds_alternative<Register>(
+        parsed_instruction(std::string(load) + " { %r1 }, [ %d1 + 0 ];").operands[0].value))
+        << load;
+  for (const char* store : {"st.global.b32", "st.u32", "st.volatile.global.b32", "st.release.gpu.global.b32"})
+    EXPECT_TRUE(std::holds_alternative<Register>(
+        parsed_instruction(std::string(store) + " [ %d1 + 0 ], { %r1 };").operands[1].value))
+        << store;
+  EXPECT_TRUE(
+      std::holds_alternative<Immediate>(parsed_instruction("st.global.f32 [%d1], {0f3F800000};").operands[1].value));
+  EXPECT_EQ(kernel_error("ld.global.b32 {_}, [%d1];"),
+            "line 12, column 16: error: 'ld.global.b32' can't have '_' here");
+  EXPECT_EQ(kernel_error("st.global.b32 [%d1], {%h1};"),
+            "line 12, column 23: error: '%h1' is a .b16, 'st.global.b32' needs a .b32 or wider here");
+  EXPECT_EQ(kernel_error("st.global.b32 [%d1], {%r1, %r2};"),
+            "line 12, column 22: error: 'st.global.b32' can't have a vector here");
+  EXPECT_EQ(kernel_error("atom.global.add.u32 %r1, [%d1], {%r2};"),
+            "line 12, column 33: error: 'atom.global.add.u32' can't have a vector here");
+  EXPECT_EQ(kernel_error("red.global.add.u32 [%d1], {%r2};"),
+            "line 12, column 27: error: 'red.global.add.u32' can't have a vector here");
+}
+
 TEST(Operand, MayBeAVectorRegister) {
   const Function kernel =
       parsed_kernel(".reg .v4 .f32 %v; ld.global.v4.f32 %v, [%d1]; mov.f32 %f1, %v.z; mov.f32 %f2, %v.a;");
@@ -110,6 +134,9 @@ TEST(Move, PacksAndUnpacks) {
   EXPECT_EQ(parsed_instruction("mov.b32 %r1, {%h1, %h2};").operands.size(), 2u);
   EXPECT_EQ(parsed_instruction("mov.b64 {%r1, _}, %d1;").operands.size(), 2u);
   EXPECT_EQ(parsed_instruction("mov.b64 %e1, {%h1, %h2, %h3, %h4};").operands.size(), 2u);
+  EXPECT_EQ(parsed_instruction("mov.b64 {%d1}, %d2;").operands.size(), 2u);
+  EXPECT_EQ(parsed_instruction("mov.b32 %r1, {%r2};").operands.size(), 2u);
+  EXPECT_EQ(kernel_error("mov.u32 %r1, {%r2};"), "line 12, column 14: error: 'mov.u32' can't have a vector of 1 here");
   EXPECT_EQ(kernel_error("mov.b32 %r1, {%h1, %h2, %h3};"),
             "line 12, column 14: error: 'mov.b32' can't have a vector of 3 here");
   EXPECT_EQ(kernel_error("mov.b32 %r1, {%r1, %r2};"),
