@@ -330,11 +330,14 @@ def test_copies_that_do_not_block_keep_host_memory(device, stream, way):
     graph.callback(lambda: go_on.wait(10))
     executable = graph.instantiate()
     there = DeviceArray(device.allocate(4096 * 4, stream=stream), (4096,))
+    host = np.arange(4096, dtype=np.float32)
     stream.sync()
     executable.launch(stream)
-    host = np.arange(4096, dtype=np.float32)
     kept = weakref.ref(host)
     view = StridedMemoryView.from_dlpack(host, -1)
+    if way == "to_host":
+        # CUDA returns from a copy to pageable memory only when that is done: somebody else has to let it go on.
+        threading.Timer(0.1, go_on.set).start()
     if way == "to_device":
         StridedMemoryView.from_cuda_array_interface(there, -1).copy_from(view, stream, blocking=False)
     else:
