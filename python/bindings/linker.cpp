@@ -86,7 +86,11 @@ auto linking(Link link) {
 void make(PythonLinker* self, nb::args object_codes, nb::handle given) {
   const nb::object options_given = options_object("LinkerOptions", given, "Linker options");
   const std::vector<ObjectCode> codes = codes_from(object_codes);
-  const LinkerOptions options = linker_options_from(options_given);
+  LinkerOptions options = linker_options_from(options_given);
+  // What the class says, of which the drop-in has a function of its own.
+  const nb::object backend = nb::type<PythonLinker>().attr("which_backend")();
+  const bool is_drivers = nb::cast<std::string>(nb::str(backend)) == "driver";
+  options.backend = is_drivers ? CompilerBackendType::driver : CompilerBackendType::nvjitlink;
   new (self) PythonLinker(linking([&] { return without_gil([&] { return Linker(codes, options); }); }));
 }
 

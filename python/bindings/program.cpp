@@ -27,6 +27,8 @@ struct PythonProgram {
   const bool has_debug_source;
   /// The file that debuggers read the source from, if there is one; it goes with the program.
   std::shared_ptr<const std::string> debug_source;
+  /// The options as they were given, for the drop-in, which makes keys of them by rules of its own.
+  nb::object given_options;
 };
 
 std::shared_ptr<const std::string> temporary_file(std::string path) {
@@ -55,8 +57,13 @@ void make(PythonProgram* self, nb::handle code, nb::handle code_type, nb::handle
   std::shared_ptr<const std::string> debug_source;
   if (type == SourceCodeType::cxx) debug_source = write_debug_source(source, options);
   const bool has_debug_source = debug_source != nullptr;
-  new (self)
-      PythonProgram{Program(source, type, options), source, type, options, has_debug_source, std::move(debug_source)};
+  new (self) PythonProgram{Program(source, type, options),
+                           source,
+                           type,
+                           options,
+                           has_debug_source,
+                           std::move(debug_source),
+                           nb::module_::import_("copy").attr("copy")(options_object)};
 }
 
 std::optional<SourceCodeType> source_type_of(const std::string& word) {
@@ -143,6 +150,14 @@ nb::object compile(const PythonProgram& self, nb::handle target_type, nb::handle
   return object_code_object(code);
 }
 
+/// (code, code_type, options): what the program was made of. Only NVVM IR need not be text.
+nb::tuple parts_of(const PythonProgram& self) {
+  const nb::object code = self.type == SourceCodeType::nvvm
+                              ? nb::object(nb::bytes(self.source.data(), self.source.size()))
+                              : nb::object(nb::str(self.source.data(), self.source.size()));
+  return nb::make_tuple(code, printed(self.type), self.given_options);
+}
+
 void close(PythonProgram& self) {
   without_gil([&] { self.program.close(); });
   self.debug_source.reset();
@@ -215,6 +230,7 @@ void bind_program(nb::module_& module) {
       .def_prop_ro(
           "backend", [](const PythonProgram& self) { return backend_object(backend_of(self.type)); },
           "What compiles it: a CompilerBackendType.")
+      .def_prop_ro("_parts", &parts_of)
       .def_prop_ro("handle", &handle_of, "A program of the compiler's own with the same source; None when closed.")
       .def_prop_ro(
           "pch_status",

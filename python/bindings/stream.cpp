@@ -56,6 +56,12 @@ void wait(const Stream& self, nb::handle other) {
   without_gil([&] { self.wait(stream); });
 }
 
+/// One of the two objects that the package has of the default streams, so that `is` tells them apart.
+nb::object default_stream_object() {
+  const bool is_per_thread = default_stream() == Stream::per_thread_default();
+  return nb::module_::import_("cuprum").attr(is_per_thread ? "PER_THREAD_DEFAULT_STREAM" : "LEGACY_DEFAULT_STREAM");
+}
+
 nb::object record(const Stream& self, nb::handle event, nb::handle options) {
   if (!event.is_none()) {
     const Event* exact = exactly<Event>(event);
@@ -140,7 +146,7 @@ void bind_stream(nb::module_& module) {
                " context=" + hexadecimal(context) + ">";
       });
   module.def(
-      "default_stream", &default_stream,
+      "default_stream", &default_stream_object, nb::sig("def default_stream() -> Stream"),
       "The default stream: the legacy one, or that of the thread when CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM "
       "is set to a number other than 0.\n\n"
       ">>> from cuprum import Device, default_stream\n"

@@ -2271,6 +2271,9 @@ class Program:
     def backend(self) -> Any: ...
 
     @property
+    def _parts(self) -> tuple: ...
+
+    @property
     def handle(self) -> Any: ...
 
     @property

@@ -288,3 +288,10 @@ class TestLaunchConfig:
 
     def test_old_spelling(self):
         assert LaunchConfig(1, block=1, cooperative_launch=True).is_cooperative
+
+
+def test_the_default_stream_is_one_of_two_objects(monkeypatch):
+    monkeypatch.setenv("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
+    assert cuprum.default_stream() is cuprum.PER_THREAD_DEFAULT_STREAM
+    monkeypatch.delenv("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM")
+    assert cuprum.default_stream() is cuprum.LEGACY_DEFAULT_STREAM

@@ -250,3 +250,115 @@ def test_names_of_nvml_are_those_of_the_same_number():
         unsupported = _device._GPU_P2P_STATUS_MAPPING[GpuP2PStatus.NOT_SUPPORTED]
         assert unsupported.name.endswith("NOT_SUPPORTED") and "GPU" not in unsupported.name
     """)
+
+
+class TestLinkerBackend:
+    def test_is_what_libcuprum_found(self):
+        served("""
+            import warnings
+            import cuprum
+            found = str(cuprum.Linker.which_backend())
+            warnings.simplefilter("ignore")
+            from cuda.core import Linker, _linker
+            assert str(Linker.which_backend()) == found
+            assert _linker._decide_nvjitlink_or_driver() is (found == "driver")
+            assert _linker._use_nvjitlink_backend is (found == "nvJitLink") and _linker._inited
+        """)
+
+    def test_that_is_set_is_the_one_that_links(self):
+        served("""
+            from cuda.core import Device, Linker, LinkerOptions, Program, ProgramOptions, _linker
+            Device().set_current()
+            options = ProgramOptions(relocatable_device_code=True)
+            code = Program('extern "C" __global__ void f() {}', "c++", options).compile("ptx")
+            _linker._use_nvjitlink_backend = False
+            assert Linker.which_backend() == "driver"
+            linker = Linker(code)
+            assert "CUlinkState" in type(linker.handle).__name__ or isinstance(linker.handle, int)
+            try:
+                Linker(code, options=LinkerOptions(arch="sm_90", time=True))
+            except ValueError as error:
+                assert "driver" in str(error)
+            else:
+                raise AssertionError("nvJitLink was used")
+            try:
+                LinkerOptions(arch="sm_90").as_bytes("nvjitlink")
+            except RuntimeError as error:
+                assert "nvJitLink backend is not available" in str(error)
+            else:
+                raise AssertionError("options for a linker that is not used")
+        """)
+
+    def test_that_is_too_old_is_warned_of_once(self):
+        served("""
+            import warnings
+            from cuda.core import Linker, _linker
+            _linker._use_nvjitlink_backend = None
+            _linker._optional_cuda_import = lambda modname, probe_function=None: object()
+            _linker._nvjitlink_has_version_symbol = lambda module: False
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                assert [str(Linker.which_backend()) for _ in range(2)] == ["driver", "driver"]
+            assert [each.category for each in said] == [RuntimeWarning] and "too old (<12.3)" in str(said[0].message)
+        """)
+
+
+class TestCompilingWithACache:
+    def test_asks_for_one_key_and_stores_the_code_under_it(self):
+        served("""
+            from cuda.core import Device, Program, ProgramOptions
+            from cuda.core.utils import InMemoryProgramCache, make_program_cache_key
+            Device().set_current()
+            source, options = 'extern "C" __global__ void f() {}', ProgramOptions(arch="sm_90", name="mine")
+            key = make_program_cache_key(code=source, code_type="c++", options=options, target_type="cubin")
+            cache = InMemoryProgramCache()
+            made = Program(source, "c++", options).compile("cubin", cache=cache)
+            assert len(cache) == 1 and cache[key] == made.code
+            cache[key] = b"something else"
+            found = Program(source, "c++", options).compile("cubin", cache=cache)
+            assert (found.code, found.code_type, found.name) == (b"something else", "cubin", "mine")
+        """)
+
+    def test_refuses_what_a_cache_of_code_cannot_keep(self):
+        served("""
+            from cuda.core import Device, Program, ProgramOptions
+            from cuda.core.utils import InMemoryProgramCache
+            Device().set_current()
+            cache = InMemoryProgramCache()
+            source = "template <typename T> __global__ void f(T*) {}"
+            refused = {
+                "name_expressions": (ProgramOptions(arch="sm_90"), ("f<int>",)),
+                "extra_digest": (ProgramOptions(arch="sm_90", include_path=["/tmp"]), ()),
+            }
+            for word, (options, names) in refused.items():
+                try:
+                    Program(source, "c++", options).compile("cubin", name_expressions=names, cache=cache)
+                except ValueError as error:
+                    assert word in str(error)
+                else:
+                    raise AssertionError(word)
+            assert len(cache) == 0
+            made = Program(source, "c++").compile("cubin", name_expressions=("f<int>",))
+            assert made.get_kernel("f<int>").num_arguments == 1
+        """)
+
+
+def test_cache_keys_are_of_one_compiler():
+    served("""
+        import warnings
+        warnings.simplefilter("ignore")
+        from cuda.core import ProgramOptions
+        from cuda.core.utils import _program_cache, make_program_cache_key
+        def key(names=()):
+            options = ProgramOptions(arch="sm_90")
+            return make_program_cache_key(
+                code="", code_type="c++", options=options, target_type="cubin", name_expressions=names)
+        known = key()
+        assert key(("f",)) != key((b"f",)) and key(("f", "g")) == key(("g", "f"))
+        _program_cache._keys._nvrtc_version = lambda: (99, 0)
+        assert key() != known
+        def unknown():
+            raise RuntimeError("no NVRTC")
+        _program_cache._keys._nvrtc_version = unknown
+        assert key() == key() != known
+    """)

@@ -6,7 +6,8 @@ import importlib
 import tempfile  # noqa: F401 # where the source goes that a debugger shows
 from typing import TYPE_CHECKING, Any
 
-from cuprum._cuda_utils import binding_version
+from cuprum._cuda_core import programs as _programs
+from cuprum._cuda_utils import _binding, binding_version, driver_version, handle_return
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,3 +50,14 @@ def _assert_single_dashed_nvvm_options(options: Iterable[str]) -> None:
     for option in options:
         if option.startswith("--"):
             raise RuntimeError(f"{option} is double-dashed: libNVVM takes options with one dash only")
+
+
+def _program_compile_uncached(program: Any, target_type: Any, name_expressions: Any = (), logs: Any = None) -> Any:
+    """What Program.compile does where no cache is given, or has nothing."""
+    return _programs.uncached(program, target_type, name_expressions, logs)
+
+
+def _can_load_generated_ptx() -> bool:
+    """Whether the driver knows the PTX that NVRTC makes: it must not be older."""
+    major, minor = handle_return(_binding("nvrtc").nvrtcVersion())
+    return (major, minor, 0) <= driver_version()

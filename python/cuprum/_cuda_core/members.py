@@ -1,11 +1,20 @@
-"""Members of public classes that are private in cuda.core: :mod:`cuprum.as_cuda_core` adds them when it serves that."""
+"""Members of public classes that are private in cuda.core, or that do otherwise there: :mod:`cuprum.as_cuda_core` adds
+them when it serves that."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cuprum import LinkerOptions, ProgramOptions, Stream, VirtualMemoryResourceOptions
-from cuprum._cuda_core import graph_entry, linker_options, program_options, streams, virtual_memory
+from cuprum import Linker, LinkerOptions, Program, ProgramOptions, Stream, VirtualMemoryResourceOptions
+from cuprum._cuda_core import (
+    graph_entry,
+    linker_backend,
+    linker_options,
+    program_options,
+    programs,
+    streams,
+    virtual_memory,
+)
 from cuprum.graph import GraphDefinition
 
 
@@ -13,10 +22,13 @@ def add() -> None:
     """Give the classes their private members."""
     members: dict[type, dict[str, Any]] = {
         GraphDefinition: {"_entry": property(graph_entry.entry_of)},
+        Linker: {"which_backend": classmethod(linker_backend.which_backend)},
         LinkerOptions: {
+            "as_bytes": linker_backend.as_bytes,
             "_prepare_nvjitlink_options": linker_options.for_nvjitlink,
             "_prepare_driver_options": linker_options.for_driver,
         },
+        Program: {"compile": programs.compile},
         ProgramOptions: {
             "_name": property(program_options.name),
             "_prepare_extra_sources_bytes": program_options.extra_sources,

@@ -7,6 +7,7 @@ program unless the caller gives a digest of its own; a program written for cuda.
 from __future__ import annotations
 
 import dataclasses as _dataclasses
+import hashlib as _hashlib
 from typing import Any as _Any
 
 from cuprum import _program_cache as _ours
@@ -47,14 +48,26 @@ def make_program_cache_key(
     unseen = _unseen(source, options)
     if unseen and extra_digest is None:
         raise ValueError(f"{unseen}: give extra_digest, which changes when that does")
-    return _ours.make_program_cache_key(
+    is_drivers = source == "ptx" and _driver_links()
+    ours = _ours.make_program_cache_key(
         code=code,
         code_type=code_type,
-        options=_for_driver(options) if source == "ptx" and _driver_links() else options,
+        options=_for_driver(options) if is_drivers else options,
         target_type=target_type,
         name_expressions=name_expressions,
         extra_digest=extra_digest,
     )
+    return _with_rules_of_cuda_core(ours, source, is_drivers, name_expressions if source == "c++" else ())
+
+
+def _with_rules_of_cuda_core(key: bytes, source: str, is_drivers: bool, names: _Any) -> bytes:
+    """The key with what cuda.core's functions say of the compiler, and with the types of names: there code knows a name
+    as the object that it was given as."""
+    from cuda.core.utils._program_cache import _keys
+
+    typed = sorted((type(name).__name__, name if isinstance(name, str) else bytes(name).decode()) for name in names)
+    said = f"{_keys._compiler_in_words(source, is_drivers)} {typed}"
+    return _hashlib.blake2b(key + said.encode(), digest_size=16).hexdigest().encode()
 
 
 def _driver_links() -> bool:
