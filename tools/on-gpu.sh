@@ -88,14 +88,12 @@ count() {
   passed=$((passed + tests - failures - skips - disabled)) failed=$((failed + failures)) skipped=$((skipped + skips))
 }
 
-# Runs the shares of a test program side by side; what they print comes share by share.
-# run_shares PROGRAM [FILTER]
+# run_shares PROGRAM FILTER: runs the shares of a test program's cases side by side; what they print comes share by share.
 run_shares() {
   local program=$1 share
-  export GTEST_FILTER=${2:-*}
   for ((share = 0; share < shares; ++share)); do
     GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share \
-      timeout 300 "$program" --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
+      timeout 300 "$program" --gtest_filter="$2" --gtest_output="xml:$reports/$share.xml" >"$reports/$share.log" 2>&1 &
   done
   wait
   for ((share = 0; share < shares; ++share)); do

@@ -5,9 +5,9 @@ import time
 
 import pytest
 from test_leaks import grows_by
-from test_leaks_of_every_class import EVERY, KEPT_BY_NVIDIA, OF_CHANGING_SIZE, OF_NUMPY, Here
+from test_leaks_of_every_class import EVERY, OF_CHANGING_SIZE, OF_NUMPY, Here, is_kept_by_driver
 
-from cuprum import Buffer, DeviceMemoryResource, DeviceMemoryResourceOptions, MemoryResource, _core
+from cuprum import Buffer, DeviceMemoryResource, DeviceMemoryResourceOptions, MemoryResource
 from cuprum.graph import GraphDefinition
 
 
@@ -73,8 +73,7 @@ def test_objects_of_every_class_can_be_dropped_in_a_callback(device, stream, tmp
 
     drop()
     assert capfd.readouterr().err == ""
-    kept = kind in KEPT_BY_NVIDIA and _core.driver_info()[0] != "softgpu"
-    if kind not in OF_CHANGING_SIZE and not kept:
+    if kind not in OF_CHANGING_SIZE and not is_kept_by_driver(kind):
         assert grows_by(drop, 50) < 2**20
 
 

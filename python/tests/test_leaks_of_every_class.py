@@ -184,6 +184,10 @@ OF_CHANGING_SIZE = {"linkers"}  # nvJitLink takes a while to find its size: test
 KEPT_BY_NVIDIA = {"green contexts": "NVIDIA's driver 580 keeps 1.7 MB of every green context that cuGreenCtxDestroy ended"}
 
 
+def is_kept_by_driver(kind):
+    return kind in KEPT_BY_NVIDIA and _core.driver_info()[0] != "softgpu"
+
+
 @pytest.fixture
 def here(device, stream, tmp_path):
     return Here(device, stream, str(tmp_path))
@@ -193,7 +197,7 @@ def here(device, stream, tmp_path):
 def test_memory_stays_flat(here, kind, request):
     if kind in OF_NUMPY:
         request.getfixturevalue("numpy")
-    if kind in KEPT_BY_NVIDIA and _core.driver_info()[0] != "softgpu":
+    if is_kept_by_driver(kind):
         pytest.skip(KEPT_BY_NVIDIA[kind])
     make, count = EVERY[kind]
     assert grows_by(lambda: make(here), count) < 40 * count + 2**20
