@@ -15,7 +15,8 @@ does. Nothing is fetched when it was built: NVRTC comes from an installed CUDA t
   --pack FOLDER   copy what such a run needs from BUILD into FOLDER, to be taken to a machine with a GPU and run there
                   with tools/on-gpu.sh FOLDER
   --python PYTHON take the Python package for this Python, say /opt/python3.12/bin/python3, whose version is that of the other
-                  machine; its extension is built beside BUILD for it. That Python needs its headers and nothing else
+                  machine; its extension is built beside BUILD for it. That Python needs its headers and nothing else. Without
+                  this, a machine whose python3 is another one builds the extension itself, if it has CMake, ninja and nanobind
 TEXT
 }
 
@@ -32,13 +33,13 @@ programs() {
   return 0
 }
 
-# package_for PYTHON BUILD: sets `package` to the folder of the package for that Python, with the library of BUILD.
+# package_for PYTHON BUILD [CMAKE OPTIONS]: sets `package` to the folder of the package for that Python, with the library of BUILD.
 package_for() {
   local version other
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   other=$2-python$version
   cmake -S "$root" -B "$other" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCUPRUM_LIBRARY="$(realpath "$2")/lib/libcuprum.so" \
-    -DCUPRUM_PYTHON_EXECUTABLE="$1" --log-level=WARNING
+    -DCUPRUM_PYTHON_EXECUTABLE="$1" --log-level=WARNING "${@:3}"
   cmake --build "$other" --target cuprum_python
   package=$other/python/cuprum
 }
@@ -54,6 +55,8 @@ pack() {
   if [[ -n $python ]]; then
     package_for "$python" "$build"
   fi
+  # What a machine with another Python needs besides to build the package.
+  cp -r "$root/.deps/dlpack/include" "$folder/include"
   if [[ -d $package ]]; then
     mkdir "$folder/python"
     cp -rL "$package" "$folder/python"
@@ -121,6 +124,23 @@ run_python_file() {
     --junitxml="$reports/$(basename "$2").xml" "$2" >"$reports/$(basename "$2").log" 2>&1 || true
 }
 
+has_package() { PYTHONPATH=$1/python python3 -c 'import cuprum, pytest' 2>/dev/null; }
+
+# The package that came along may be for another Python than this machine's.
+make_package() {
+  local build=$1 package
+  if ! has_package "$build" && python3 -c 'import nanobind, pytest' 2>/dev/null && [[ -d $build/include/dlpack ]]; then
+    echo "==> the Python package for this machine's python3"
+    package_for "$(command -v python3)" "$build" -DCUPRUM_DLPACK_INCLUDE="$build/include" >"$reports/build.log" 2>&1 || {
+      cat "$reports/build.log"
+      failed=$((failed + 1))
+      return
+    }
+    mkdir -p "$build/python"
+    cp -rL "$package" "$build/python"
+  fi
+}
+
 # As many files at a time as there are shares, each with its own limit of time, so that one that hangs costs itself alone.
 run_python_tests() {
   local file name
@@ -165,7 +185,8 @@ run() {
   if [[ -x $build/bin/ptx_fuzz ]]; then
     run_other "ptx_fuzz, 5,000 programs" "$build/bin/ptx_fuzz" --seeds 0:5000 --jobs "$shares"
   fi
-  if PYTHONPATH=$build/python python3 -c 'import cuprum, pytest' 2>/dev/null; then
+  make_package "$build"
+  if has_package "$build"; then
     run_python_tests "$build/python"
     PYTHONPATH=$build/python run_other "bench_python" python3 "$root/bench/bench_python.py" --bare "$build/bin/bench_bare_calls"
   fi
