@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import cuprum
+import pytest
 
 FOLDER = str(Path(cuprum.__file__).parents[1])
 
@@ -31,3 +33,10 @@ def test_takes_at_most_60_ms_of_the_processor():
 def test_touches_no_driver():
     # A driver that can't be opened is told when a device is first asked for, not before.
     run("import os; os.environ.update(CUPRUM_DRIVER='softgpu', CUPRUM_SOFTGPU_PATH='/no/such/file'); import cuprum")
+
+
+@pytest.mark.skipif(not shutil.which("nm"), reason="nm (binutils) says what a library offers")
+def test_offers_other_libraries_nothing():
+    command = ["nm", "--dynamic", "--defined-only", cuprum._core.__file__]
+    offered = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[2::3]
+    assert offered == ["PyInit__core"]
