@@ -2,10 +2,10 @@
 // closing is safe while another thread uses the object.
 #include <atomic>
 #include <functional>
-#include <sstream>
 #include <thread>
 
 #include "api/fixture.hpp"
+#include "api/printed.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -16,13 +16,6 @@ class CloseTest : public ApiTest {
  protected:
   Stream stream = device.create_stream();
 };
-
-template <typename T>
-std::string printed(const T& value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
 
 template <typename Handle>
 void expect_empty(const Handle& handle, const std::string& kind) {

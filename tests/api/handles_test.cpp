@@ -197,26 +197,26 @@ TEST_F(DurationTest, IsOfChrono) {
 }
 
 template <typename... Values>
-std::string printed(const Values&... values) {
+std::string all_printed(const Values&... values) {
   std::ostringstream out;
   ((out << values << ' '), ...);
   return out.str();
 }
 
 TEST(Words, AreThoseOfCudaCore) {
-  EXPECT_EQ(printed(SourceCodeType::cxx, SourceCodeType::ptx, SourceCodeType::nvvm), "c++ ptx nvvm ");
-  EXPECT_EQ(printed(CompilerBackendType::nvrtc, CompilerBackendType::nvvm, CompilerBackendType::nvjitlink,
-                    CompilerBackendType::driver),
+  EXPECT_EQ(all_printed(SourceCodeType::cxx, SourceCodeType::ptx, SourceCodeType::nvvm), "c++ ptx nvvm ");
+  EXPECT_EQ(all_printed(CompilerBackendType::nvrtc, CompilerBackendType::nvvm, CompilerBackendType::nvjitlink,
+                        CompilerBackendType::driver),
             "NVRTC NVVM nvJitLink driver ");
-  EXPECT_EQ(printed(PCHStatusType::created, PCHStatusType::not_attempted, PCHStatusType::failed),
+  EXPECT_EQ(all_printed(PCHStatusType::created, PCHStatusType::not_attempted, PCHStatusType::failed),
             "created not_attempted failed ");
-  EXPECT_EQ(printed(LocationType::device, LocationType::host_numa_current), "device host_numa_current ");
-  EXPECT_EQ(printed(ManagedMemoryLocationType::host, ManagedMemoryLocationType::host_numa), "host host_numa ");
-  EXPECT_EQ(printed(VirtualMemoryAllocationType::pinned, VirtualMemoryHandleType::posix_fd,
-                    VirtualMemoryGranularityType::recommended, VirtualMemoryAccessType::read_write,
-                    VirtualMemoryAccessType::read),
+  EXPECT_EQ(all_printed(LocationType::device, LocationType::host_numa_current), "device host_numa_current ");
+  EXPECT_EQ(all_printed(ManagedMemoryLocationType::host, ManagedMemoryLocationType::host_numa), "host host_numa ");
+  EXPECT_EQ(all_printed(VirtualMemoryAllocationType::pinned, VirtualMemoryHandleType::posix_fd,
+                        VirtualMemoryGranularityType::recommended, VirtualMemoryAccessType::read_write,
+                        VirtualMemoryAccessType::read),
             "pinned posix_fd recommended rw r ");
-  EXPECT_EQ(printed(Target::ptx, Target::library), "ptx library ");
+  EXPECT_EQ(all_printed(Target::ptx, Target::library), "ptx library ");
 }
 
 using TemplateNameTest = ApiTest;

@@ -1,19 +1,12 @@
-#include <sstream>
 #include <unordered_set>
 
 #include "api/fixture.hpp"
+#include "api/printed.hpp"
 
 namespace cuprum::tests {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <typename T>
-std::string printed(const T& value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
 
 TEST(Host, IsAnyNumaNodeByDefault) {
   EXPECT_EQ(Host().numa_id(), std::nullopt);

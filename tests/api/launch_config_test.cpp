@@ -1,20 +1,14 @@
 // The shapes of launches as values, and what of them a device or a kernel refuses.
-#include <sstream>
 #include <unordered_set>
 
 #include "api/fixture.hpp"
+#include "api/printed.hpp"
 
 namespace cuprum::tests {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string printed(const auto& value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
 
 TEST(LaunchConfigValue, HasNoShapeUntilItIsGiven) {
   const LaunchConfig config;

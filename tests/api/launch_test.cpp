@@ -38,7 +38,7 @@ extern "C" __global__ void kinds(double* out, bool b, char c, short s, int i, lo
 )";
 
 TEST_F(LaunchTest, PassesEveryKindOfArgument) {
-  struct Point {
+  struct Place {
     double x;
     int y;
     char z;
@@ -46,7 +46,7 @@ TEST_F(LaunchTest, PassesEveryKindOfArgument) {
   Kernel kinds = compile(kinds_source, "kinds");
   Buffer out = device.allocate(9 * sizeof(double), stream);
   launch(stream, {.grid = 1, .block = 1}, kinds, out, true, 'a', short{-3}, 1 << 20, 1ll << 40, 0.5f, 0.25,
-         Point{1.5, 2, 3}, nullptr);
+         Place{1.5, 2, 3}, nullptr);
   EXPECT_EQ(download<double>(out, stream),
             (std::vector<double>{1, 'a', -3, 1 << 20, 1099511627776.0, 0.5, 0.25, 6.5, 1}));
 }

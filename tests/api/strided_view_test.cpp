@@ -2,12 +2,12 @@
 #include <chrono>
 #include <complex>
 #include <cuprum/driver.hpp>
-#include <sstream>
 #include <thread>
 
 #include "api/fixture.hpp"
 #include "api/gate.hpp"
 #include "api/layout_reference.hpp"
+#include "api/printed.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -16,12 +16,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string printed(const auto& value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
 
 TEST(DataType, OfCppTypes) {
   EXPECT_EQ(dtype_of<float>(), (DataType{DataTypeCode::floating, 32}));

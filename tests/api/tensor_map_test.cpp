@@ -2,10 +2,10 @@
 #include <cuprum/driver.hpp>
 #include <cuprum/graph.hpp>
 #include <random>
-#include <sstream>
 
 #include "api/failing_api.hpp"
 #include "api/fixture.hpp"
+#include "api/printed.hpp"
 #include "support/own_process.hpp"
 #include "support/tensor_map_model.hpp"
 
@@ -61,12 +61,6 @@ class TensorMapLaunchTest : public TensorMapTest {
   Buffer out = device.allocate(128, stream);
   const LaunchConfig config{.grid = 1, .block = 16};
 };
-
-std::string printed(const auto& value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
 
 TEST_F(TensorMapTest, DescribesAView) {
   const StridedMemoryView view = matrix();
