@@ -141,6 +141,49 @@ TEST_F(GraphMemory, IsCountedFromTheFirstLaunch) {
                     CU(cuDeviceSetGraphMemAttribute)(device_, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
 }
 
+TEST_F(GraphMemory, OfGraphsThatAreGoneIsThereForOthers) {
+  constexpr size_t bytes = 32 << 20;
+  EXPECT_SUCCESS(CU(cuDeviceGraphMemTrim)(device_));
+  const cuuint64_t used_before = attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
+  cuuint64_t reserved_by_one = 0;
+  for (int i = 0; i < 5; ++i) {
+    {
+      const TestGraph graph;
+      CUDA_MEM_ALLOC_NODE_PARAMS request = params(bytes);
+      CUgraphNode allocated = nullptr, freed = nullptr;
+      ASSERT_SUCCESS(CU(cuGraphAddMemAllocNode)(&allocated, graph.get(), nullptr, 0, &request));
+      ASSERT_SUCCESS(CU(cuGraphAddMemFreeNode)(&freed, graph.get(), &allocated, 1, request.dptr));
+      const TestGraphExec exec(graph.get());
+      exec.run(stream().get());
+      EXPECT_GE(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), used_before + bytes);
+    }
+    if (i == 0) reserved_by_one = attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+  }
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), used_before);
+  EXPECT_GE(reserved_by_one, bytes);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), reserved_by_one);
+  EXPECT_SUCCESS(CU(cuDeviceGraphMemTrim)(device_));
+  EXPECT_LT(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), bytes);
+}
+
+TEST_F(GraphMemory, ThatOutlivesItsGraphsIsTakenWhenItIsFreed) {
+  EXPECT_SUCCESS(CU(cuDeviceGraphMemTrim)(device_));
+  const cuuint64_t used_before = attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
+  Allocation allocation;
+  {
+    const TestGraph graph;
+    allocation = add_allocation(graph.get());
+    const TestGraphExec exec(graph.get());
+    exec.run(stream().get());
+  }
+  EXPECT_GT(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), used_before);
+  unsigned value = 0;
+  ASSERT_SUCCESS(CU(cuMemcpyDtoH)(&value, allocation.pointer, sizeof value));
+  EXPECT_EQ(value, 9u);
+  ASSERT_SUCCESS(CU(cuMemFree)(allocation.pointer));
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), used_before);
+}
+
 TEST_F(GraphMemory, GraphsThatHaveItAreNotCloned) {
   const TestGraph graph;
   add_allocation(graph.get());

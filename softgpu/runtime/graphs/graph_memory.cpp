@@ -80,30 +80,53 @@ void GraphMemory::add_instance(Allocations allocations) {
   for (const auto& allocation : allocations)
     require(!allocation->instantiated_, CUDA_ERROR_INVALID_VALUE,
             "a graph that allocates memory can be instantiated once at a time");
-  for (const auto& allocation : allocations) allocation->instantiated_ = true;
+  for (const auto& allocation : allocations) {
+    allocation->instantiated_ = true;
+    if (allocation->resident_) --abandoned_;
+  }
 }
 
 void GraphMemory::remove_instance(Allocations allocations) {
+  Kept gone;
   const std::scoped_lock lock(mutex_);
-  for (const auto& allocation : allocations) allocation->instantiated_ = false;
+  for (const auto& allocation : allocations) {
+    allocation->instantiated_ = false;
+    if (allocation->resident_) ++abandoned_;
+  }
+  gone = take_abandoned();
+}
+
+GraphMemory::Reserve& GraphMemory::reserve_for(const GraphAllocation& allocation) {
+  std::vector<Reserve>& reserves = reserves_[allocation.properties_.location.id];
+  const auto is_its = [&](const Reserve& reserve) { return reserve.heap == allocation.heap_; };
+  const auto found = std::find_if(reserves.begin(), reserves.end(), is_its);
+  return found != reserves.end() ? *found : reserves.emplace_back(allocation.heap_);
 }
 
 void GraphMemory::charge(const std::shared_ptr<GraphAllocation>& allocation) {
-  if (allocation->resident_) return;
   const std::size_t bytes = allocation->reserved_bytes();
-  allocation->heap_->charge(bytes);
+  Reserve& reserve = reserve_for(*allocation);
+  const std::size_t reused = std::min(reserve.bytes, bytes);
+  allocation->heap_->charge(bytes - reused);
+  reserve.bytes -= reused;
   allocation->heap_->add(*allocation);
   allocation->resident_ = true;
+  if (!allocation->instantiated_) ++abandoned_;
   resident_.push_back(allocation);
   GraphMemoryUsage& usage = usage_[allocation->properties_.location.id];
   usage.used_high = std::max(usage.used_high, usage.used += bytes);
-  usage.reserved_high = std::max(usage.reserved_high, usage.reserved += bytes);
+  usage.reserved_high = std::max(usage.reserved_high, usage.reserved += bytes - reused);
 }
 
 void GraphMemory::make_resident(Allocations allocations) {
   const auto charge_all = [&] {
+    Kept gone;
     const std::scoped_lock lock(mutex_);
-    for (const auto& allocation : allocations) charge(allocation);
+    for (const auto& allocation : allocations) {
+      if (allocation->resident_) continue;
+      if (gone.empty()) gone = take_abandoned();
+      charge(allocation);
+    }
   };
   with_reclaiming(services_, charge_all);
 }
@@ -145,10 +168,11 @@ bool GraphMemory::free(CUdeviceptr address, Stream* stream) {
   return true;
 }
 
-GraphMemoryUsage GraphMemory::usage(int device) const {
+GraphMemoryUsage GraphMemory::usage(int device) {
+  Kept gone;
   const std::scoped_lock lock(mutex_);
-  const auto it = usage_.find(device);
-  return it != usage_.end() ? it->second : GraphMemoryUsage{};
+  gone = take_abandoned();
+  return usage_[device];
 }
 
 void GraphMemory::reset_used_high(int device) {
@@ -161,22 +185,37 @@ void GraphMemory::reset_reserved_high(int device) {
   usage_[device].reserved_high = usage_[device].reserved;
 }
 
-void GraphMemory::trim(int device) {
-  std::vector<std::shared_ptr<GraphAllocation>> trimmed;  // some of them go for good, without the lock
-  const std::scoped_lock lock(mutex_);
-  GraphMemoryUsage& usage = usage_[device];
-  std::erase_if(resident_, [&](const std::shared_ptr<GraphAllocation>& allocation) {
-    const bool in_use = allocation->allocated_ || (allocation->last_use_ && !allocation->last_use_->done());
-    if (in_use || allocation->properties_.location.id != device) return false;
+template <typename Condition>
+GraphMemory::Kept GraphMemory::take_if(Condition condition) {
+  const auto stays = [&](const auto& allocation) { return allocation->is_in_use() || !condition(*allocation); };
+  const auto first = std::stable_partition(resident_.begin(), resident_.end(), stays);
+  Kept taken(std::make_move_iterator(first), std::make_move_iterator(resident_.end()));
+  resident_.erase(first, resident_.end());
+  for (const auto& allocation : taken) {
     memory::discard_pages(allocation->base_, allocation->reserved_bytes());
     allocation->heap_->remove(*allocation);
-    allocation->heap_->refund(allocation->reserved_bytes());
     allocation->resident_ = false;
-    usage.used -= allocation->reserved_bytes();
-    usage.reserved -= allocation->reserved_bytes();
-    trimmed.push_back(allocation);
-    return true;
-  });
+    if (!allocation->instantiated_) --abandoned_;
+    reserve_for(*allocation).bytes += allocation->reserved_bytes();
+    usage_[allocation->properties_.location.id].used -= allocation->reserved_bytes();
+  }
+  return taken;
+}
+
+GraphMemory::Kept GraphMemory::take_abandoned() {
+  if (abandoned_ == 0) return {};
+  return take_if([](const GraphAllocation& allocation) { return !allocation.instantiated_; });
+}
+
+void GraphMemory::trim(int device) {
+  Kept trimmed;
+  const std::scoped_lock lock(mutex_);
+  trimmed = take_if([&](const GraphAllocation& allocation) { return allocation.properties_.location.id == device; });
+  for (Reserve& reserve : reserves_[device]) {
+    reserve.heap->refund(reserve.bytes);
+    usage_[device].reserved -= reserve.bytes;
+    reserve.bytes = 0;
+  }
   std::erase_if(allocations_, [](const auto& entry) { return entry.second.expired(); });
 }
 

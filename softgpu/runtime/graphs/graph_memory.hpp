@@ -2,7 +2,8 @@
 //
 // The address of an allocation is fixed when its node is made, whenever and however often the graph is launched. Memory
 // comes to it at the first launch (or upload) and stays with it, freed or not, until somebody asks for it back: so a
-// graph that is launched again finds its memory there.
+// graph that is launched again finds its memory there. When the executable graph has gone and the memory is freed, it
+// stays reserved for other graphs, until somebody asks for that back.
 #pragma once
 
 #include <cuda.h>
@@ -38,6 +39,7 @@ class GraphAllocation final : private memory::Contents {
 
  private:
   friend class GraphMemory;
+  bool is_in_use() const { return allocated_ || (last_use_ && !last_use_->done()); }
   void visit(memory::ContentVisitor& visitor) const override { visitor.pages(base_, reserved_bytes()); }
   std::size_t reserved_bytes() const { return memory::round_up(bytes_, memory::kPageBytes); }
 
@@ -90,21 +92,35 @@ class GraphMemory {
   // Throws CUDA_ERROR_INVALID_VALUE when it is not allocated.
   bool free(CUdeviceptr address, Stream* stream);
 
-  GraphMemoryUsage usage(int device) const;
+  GraphMemoryUsage usage(int device);
   void reset_used_high(int device);
   void reset_reserved_high(int device);
-  // Takes the memory of allocations that are not in use.
+  // Takes the memory of allocations that are not in use, and what is reserved.
   void trim(int device);
   void trim_all();
 
  private:
+  using Kept = std::vector<std::shared_ptr<GraphAllocation>>;
+  // Memory of a heap that waits for another graph of that device. It is counted only: it has no pages.
+  struct Reserve {
+    const std::shared_ptr<memory::Heap> heap;
+    std::size_t bytes = 0;
+  };
+
   void charge(const std::shared_ptr<GraphAllocation>& allocation);
+  Reserve& reserve_for(const GraphAllocation& allocation);
+  // Takes the memory of allocations that nobody can launch any more. What these return is to go without the lock.
+  Kept take_abandoned();
+  template <typename Condition>
+  Kept take_if(Condition condition);
 
   MemoryServices& services_;
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, std::weak_ptr<GraphAllocation>> allocations_;
-  std::vector<std::shared_ptr<GraphAllocation>> resident_;  // kept until they are trimmed
-  std::map<int, GraphMemoryUsage> usage_;                   // by device
+  Kept resident_;
+  std::size_t abandoned_ = 0;                     // how many of them are in no executable graph
+  std::map<int, GraphMemoryUsage> usage_;         // by device
+  std::map<int, std::vector<Reserve>> reserves_;  // likewise
 };
 
 }  // namespace softgpu::runtime
