@@ -291,6 +291,7 @@ SINGLE_RESULTS = {
     "SMResource.split": "tuple[list[SMResource], SMResource]",
     "Stream.record": "Event",
     "StridedMemoryView.as_tensor_map": "TensorMapDescriptor",
+    "StridedMemoryView.from_any_interface": "StridedMemoryView",
     "TensorMapDescriptor._from_im2col": "TensorMapDescriptor",
     "TensorMapDescriptor._from_im2col_wide": "TensorMapDescriptor",
     "TensorMapDescriptor._from_tiled": "TensorMapDescriptor",

@@ -84,8 +84,8 @@ void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kern
 CUPRUM_API void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
                        const KernelArguments& arguments);
 
-/// The same two on the stream that an object of another library offers, which is needed only during the call. Costs one
-/// question to the driver, which context the stream is in, more than a launch on a Stream.
+/// The same two on the stream that an object of another library offers, which is needed only during the call. The
+/// driver is asked which context it is in at a thread's first launch on it; a thread remembers that of a few streams.
 template <IsStreamType Foreign, typename... Arguments>
 void launch(const Foreign& stream, const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) {
   detail::launch_values(detail::offered_stream(stream), config, kernel, detail::launch_value(arguments)...);

@@ -35,12 +35,16 @@ bool has_dlpack(nb::handle object) {
       ("the input object does not support any data exchange protocol: obj is a " + type_of(object)).c_str());
 }
 
-PythonView view_from_any(nb::handle object, nb::handle stream) {
-  PythonView view;
+/// The view is filled in where it stays: moving one takes as long as filling it.
+nb::object view_from_any(nb::handle object, nb::handle stream) {
+  static const nb::handle type = nb::type<PythonView>();
+  nb::object made = nb::inst_alloc(type);
+  PythonView& view = *new (nb::inst_ptr<PythonView>(made)) PythonView();
+  nb::inst_mark_ready(made);
   if (!fill_quickly(view, object, stream)) {
     view = has_dlpack(object) ? view_by_dlpack_methods(object, stream) : view_from_cuda_array_interface(object, stream);
   }
-  return view;
+  return made;
 }
 
 void warn_deprecated(const std::string& message) {

@@ -146,5 +146,81 @@ TEST_F(OwningForeignStreamTest, WhatIsNoStreamIsRefused) {
   EXPECT_THAT(error_of<DriverError>([&] { Stream::from_handle(dead); }), HasSubstr("wrapping stream 0x"));
 }
 
+/// One handle that stands for one stream after another, as that of a stream that was destroyed may; counts how often
+/// the driver is asked for its context.
+class ReusedHandle {
+ public:
+  explicit ReusedHandle(const Stream& first) : before_(&driver::api()), table_(*before_) {
+    real_ = before_;
+    stream_ = first.handle();
+    table_.cuStreamGetCtx.function = [](CUstream stream, CUcontext* context) {
+      ++questions_;
+      return real_->cuStreamGetCtx(behind(stream), context);
+    };
+    table_.cuLaunchKernelEx.function = [](const CUlaunchConfig* config, CUfunction function, void** arguments,
+                                          void** extra) {
+      CUlaunchConfig real = *config;
+      real.hStream = behind(config->hStream);
+      return real_->cuLaunchKernelEx(&real, function, arguments, extra);
+    };
+    driver::replace_api(table_);
+    questions_ = 0;
+  }
+  ~ReusedHandle() { driver::replace_api(*before_); }
+  ReusedHandle(const ReusedHandle&) = delete;
+  ReusedHandle& operator=(const ReusedHandle&) = delete;
+
+  static CUstream handle() { return reinterpret_cast<CUstream>(&handle_); }
+  static void now_stands_for(const Stream& stream) { stream_ = stream.handle(); }
+  static int questions() { return questions_; }
+
+ private:
+  static CUstream behind(CUstream stream) { return stream == handle() ? stream_ : stream; }
+
+  static inline char handle_ = 0;
+  static inline const driver::Api* real_ = nullptr;
+  static inline CUstream stream_ = nullptr;
+  static inline int questions_ = 0;
+  const driver::Api* const before_;
+  driver::Api table_;
+};
+
+class RememberedForeignStreamTest : public ApiTest {
+ protected:
+  Stream stream = device.create_stream();
+  Kernel store = compile(R"(extern "C" __global__ void store(int* place, int value) { *place = value; })", "store");
+  Buffer place = device.allocate(sizeof(int), stream);
+
+  void store_through(const ReusedHandle& foreign, int value) {
+    launch(foreign.handle(), {.grid = 1, .block = 1}, store, place, value);
+  }
+  int stored() { return download<int>(place, stream).front(); }
+};
+
+TEST_F(RememberedForeignStreamTest, ManyLaunchesAskTheDriverOnceForItsContext) {
+  const ReusedHandle foreign(stream);
+  for (int value = 1; value <= 10; ++value) store_through(foreign, value);
+  EXPECT_EQ(foreign.questions(), 1);
+  EXPECT_EQ(stored(), 10);
+}
+
+TEST_F(RememberedForeignStreamTest, ItsHandleMayBecomeThatOfAStreamInAnotherContext) {
+  const ReusedHandle foreign(stream);
+  store_through(foreign, 1);
+  stream.sync();
+  Context other = device.create_context();
+  Stream in_other = other.create_stream();
+  foreign.now_stands_for(in_other);
+  store_through(foreign, 2);
+  in_other.sync();
+  EXPECT_EQ(stored(), 2);
+}
+
+TEST_F(RememberedForeignStreamTest, ARefusalOfTheLaunchIsStillTold) {
+  const ReusedHandle foreign(stream);
+  store_through(foreign, 1);
+  EXPECT_THROW(launch(foreign.handle(), {.grid = 1, .block = 1 << 20}, store, place, 2), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace cuprum::tests

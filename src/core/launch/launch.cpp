@@ -48,6 +48,14 @@ void launch_on(const Queue& queue, const LaunchConfig& config, const Kernel& ker
     core::refuse_start(result, {kernel, config, stream()});
 }
 
+template <typename Arguments>
+void launch_on_foreign(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
+                       const Arguments& arguments) {
+  core::launch_on_foreign(stream, [&](const Queue& queue) {
+    launch_on(queue, config, kernel, arguments, [&] { return Stream::from_handle(stream); });
+  });
+}
+
 }  // namespace
 
 void detail::launch(const Stream& stream, const LaunchConfig& config, const Kernel& kernel,
@@ -63,12 +71,12 @@ void launch(const Stream& stream, const LaunchConfig& config, const Kernel& kern
 
 void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
                     const ArgumentList& arguments) {
-  launch_on(core::foreign_queue(stream), config, kernel, arguments, [&] { return Stream::from_handle(stream); });
+  launch_on_foreign(stream, config, kernel, arguments);
 }
 
 void detail::launch(CUstream_st* stream, const LaunchConfig& config, const Kernel& kernel,
                     const KernelArguments& arguments) {
-  launch_on(core::foreign_queue(stream), config, kernel, arguments, [&] { return Stream::from_handle(stream); });
+  launch_on_foreign(stream, config, kernel, arguments);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

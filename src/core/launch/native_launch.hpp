@@ -24,7 +24,8 @@ class NativeLaunch {
   CUlaunchConfig on(CUstream stream) const {
     CUlaunchConfig config = config_;
     config.hStream = stream;
-    config.attrs = const_cast<CUlaunchAttribute*>(attributes_.data());
+    // Null without attributes, as in programs that have none: a driver need not look at what it points to.
+    config.attrs = config.numAttrs == 0 ? nullptr : const_cast<CUlaunchAttribute*>(attributes_.data());
     return config;
   }
 

@@ -79,10 +79,12 @@ void launch(const Kept<StreamResource>& stream, const LaunchPlan& plan, void** a
 }
 
 void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses) {
-  launch_plan(
-      core::foreign_queue(stream), plan, addresses,
-      [&] { launch(stream, plan.config, plan.kernel, ArgumentList{addresses, nullptr, plan.argument_count}); },
-      [&] { return Stream::from_handle(stream); });
+  core::launch_on_foreign(stream, [&](const Queue& queue) {
+    launch_plan(
+        queue, plan, addresses,
+        [&] { launch(stream, plan.config, plan.kernel, ArgumentList{addresses, nullptr, plan.argument_count}); },
+        [&] { return Stream::from_handle(stream); });
+  });
 }
 
 const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }

@@ -90,17 +90,27 @@ inline void move_buffer(Closable<BufferResource>& shared, DevicePointer pointer)
   shared.set_handle(pointer);
 }
 
+/// A buffer of memory that `memory` takes back and `allocate(queue)` gives, on the stream in whose order that is.
+template <typename Handle = Buffer, typename Allocate>
+Handle allocate_buffer_by(const std::shared_ptr<MemoryResource::Interface>& memory, std::size_t size,
+                          const Stream& stream, Allocate&& allocate) {
+  Kept<StreamResource> settled = core::settled(Access::keep(stream));
+  const StreamResource& queue = *settled;  // which the buffer keeps
+  // First: there must be a place for what is allocated.
+  auto* shared = new Closable<BufferResource>(std::in_place, 0, size, memory, std::move(settled));
+  Handle buffer = Access::take<Handle>(shared);
+  if (core::is_something_captured()) [[unlikely]]
+    shared->resource.allocated_in_capture = core::captured_graph(*Access::keep(stream)) != nullptr;
+  if (size != 0) move_buffer(*shared, allocate(queue));
+  return buffer;
+}
+
 /// A buffer of memory that `memory` allocates.
 template <typename Handle = Buffer>
 Handle allocate_buffer(const std::shared_ptr<MemoryResource::Interface>& memory, std::size_t size,
                        const Stream& stream) {
-  // First: there must be a place for what is allocated.
-  auto* shared = new Closable<BufferResource>(std::in_place, 0, size, memory, core::settled(Access::keep(stream)));
-  Handle buffer = Access::take<Handle>(shared);
-  if (core::is_something_captured()) [[unlikely]]
-    shared->resource.allocated_in_capture = core::captured_graph(*Access::keep(stream)) != nullptr;
-  if (size != 0) move_buffer(*shared, memory->allocate(size, stream));
-  return buffer;
+  return allocate_buffer_by<Handle>(memory, size, stream,
+                                    [&](const StreamResource&) { return memory->allocate(size, stream); });
 }
 
 /// A buffer of memory that is there already; for the arguments see the constructors.

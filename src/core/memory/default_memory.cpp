@@ -27,12 +27,21 @@ using Memory = std::shared_ptr<MemoryResource::Interface>;
 /// What Device::memory_resource() gives.
 struct DeviceMemory {
   explicit DeviceMemory(const Memory& memory, bool the_is_permanent)
-      : original(memory), is_permanent(the_is_permanent), chosen(memory) {}
+      : original(memory),
+        is_permanent(the_is_permanent),
+        permanent_pool(the_is_permanent ? dynamic_cast<PoolMemory*>(memory.get()) : nullptr),
+        chosen(memory) {}
+
+  Buffer allocate(std::size_t size, const Stream& stream) const {
+    return permanent_pool ? permanent_pool->allocate_own(uncounted, size, stream)
+                          : detail::allocate_buffer(uncounted, size, stream);
+  }
 
   Memory original;  ///< what it gives when nobody sets another
   /// Not so for a pool that somebody made and put into the place of the driver's own: they may destroy it, so it is
   /// looked for each time.
   const bool is_permanent;
+  PoolMemory* const permanent_pool;              ///< the original, where that is one
   const Memory uncounted{Memory(), &*original};  ///< for buffers: what is permanent they need not count
   MemoryResource chosen;
 };
@@ -45,7 +54,7 @@ struct Defaults {
   std::map<int, DeviceMemory> in_force;  ///< entries are never removed, and permanent ones stay as they are
 
   /// Devices whose original resource is in force, by their number: found without the lock.
-  std::array<std::atomic<const Memory*>, 64> original{};
+  std::array<std::atomic<const DeviceMemory*>, 64> original{};
 };
 
 Defaults& defaults() {
@@ -109,7 +118,7 @@ namespace {
 void publish(std::size_t device, const DeviceMemory& memory) {
   if (device >= defaults().original.size()) return;
   const bool is_original = memory.is_permanent && memory.chosen.implementation() == memory.original;
-  defaults().original[device].store(is_original ? &memory.uncounted : nullptr, std::memory_order_release);
+  defaults().original[device].store(is_original ? &memory : nullptr, std::memory_order_release);
 }
 
 DeviceMemory& in_force(int device, std::unique_lock<std::mutex>& lock) {
@@ -146,8 +155,8 @@ void set_memory_resource_of(int device, MemoryResource resource) {
 Buffer allocate_on(int device, std::size_t size, const Stream& stream) {
   auto& original = defaults().original;
   if (static_cast<std::size_t>(device) < original.size()) {
-    const Memory* memory = original[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
-    if (memory && !is_something_captured()) return detail::allocate_buffer(*memory, size, stream);
+    const DeviceMemory* memory = original[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+    if (memory && !is_something_captured()) return memory->allocate(size, stream);
   }
   return memory_resource_of(device).allocate(size, stream);
 }

@@ -186,17 +186,26 @@ Buffer PoolMemory::allocate_buffer(const MemoryResource& self, std::size_t size,
       return detail::allocate_buffer(
           std::static_pointer_cast<MemoryResource::Interface>(core::graph_memory(*place_.device())), size, stream);
   }
-  return detail::allocate_buffer(self.implementation(), size, stream);
+  return allocate_own(self.implementation(), size, stream);
+}
+
+Buffer PoolMemory::allocate_own(const std::shared_ptr<MemoryResource::Interface>& self, std::size_t size,
+                                const Stream& stream) {
+  return detail::allocate_buffer_by(self, size, stream,
+                                    [&](const StreamResource& queue) { return allocate_on(queue, size, stream); });
 }
 
 DevicePointer PoolMemory::allocate(std::size_t size, const Stream& stream) {
-  const Kept<StreamResource> queue = Access::keep(stream);
+  return allocate_on(*Access::keep(stream), size, stream);
+}
+
+DevicePointer PoolMemory::allocate_on(const StreamResource& queue, std::size_t size, const Stream& stream) {
   const InUse pool = use();
   if (is_of_another_process()) [[unlikely]]
     refuse();
   CUdeviceptr pointer = 0;
-  const CUresult code = core::queue_call(*queue, [&](const core::ContextRecord&) {
-    return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, pool.handle, queue->handle);
+  const CUresult code = core::queue_call(queue, [&](const core::ContextRecord&) {
+    return driver::try_call<&Api::cuMemAllocFromPoolAsync>(&pointer, size, pool.handle, queue.handle);
   });
   if (code != CUDA_SUCCESS) [[unlikely]]
     fail(code, size, stream);

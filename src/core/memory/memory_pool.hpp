@@ -95,6 +95,8 @@ class PoolMemory final : public MemoryResource::Interface {
   void deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) override;
   /// On a stream that a builder captures, device memory becomes the graph's own.
   Buffer allocate_buffer(const MemoryResource& self, std::size_t size, const Stream& stream) override;
+  /// A buffer of the pool's own memory, also on such a stream. `self` owns this object.
+  Buffer allocate_own(const std::shared_ptr<MemoryResource::Interface>& self, std::size_t size, const Stream& stream);
   bool is_device_accessible() const override { return true; }
   bool is_host_accessible() const override;
   bool is_managed() const override { return place_.is_managed(); }
@@ -115,6 +117,7 @@ class PoolMemory final : public MemoryResource::Interface {
 
  private:
   void take_back(DevicePointer pointer, std::size_t size, const Kept<StreamResource>& stream) override;
+  DevicePointer allocate_on(const StreamResource& queue, std::size_t size, const Stream& stream);
   [[noreturn]] void refuse() const;
   bool is_of_another_process() const { return sharing_ && sharing_->is_mapped(); }
   [[noreturn]] void fail(CUresult code, std::size_t size, const Stream& stream) const;
