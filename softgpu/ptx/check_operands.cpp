@@ -62,6 +62,7 @@ class Checker {
         current_ = i;
         check_operand(*assigned_[i], instruction_.operands[i]);
       }
+    if (!problem_) check_sides_of_move();
     return std::move(problem_);
   }
 
@@ -235,8 +236,42 @@ class Checker {
   void check_value_in_braces(const OperandRule& rule, Operand& operand, VectorOperand& vector, Type type) {
     Operand value = std::move(vector.elements.front());
     if (value.negated) return refuse(value.where, "'!' is possible only with a predicate that is read");
-    check_scalar(rule, value, type);
+    check_element(rule, value, type);
     operand = std::move(value);
+  }
+
+  // In braces, stores take special registers, too, of any type that is wide enough.
+  void check_element(const OperandRule& rule, Operand& element, Type type) {
+    const auto* special = std::get_if<SpecialRegister>(&element.value);
+    const bool is_stored = special && instruction_.opcode == Opcode::st && bits(ptx::type_of(*special)) >= bits(type);
+    if (!is_stored) check_scalar(rule, element, type);
+  }
+
+  // As ptxas wants them.
+  void check_elements_fit_together(const VectorOperand& vector) {
+    bool has_special = false, has_constant = false;
+    unsigned width = 0;
+    for (const Operand& element : vector.elements) {
+      const auto* special = std::get_if<SpecialRegister>(&element.value);
+      const auto* reg = std::get_if<Register>(&element.value);
+      has_special |= special != nullptr;
+      has_constant |= std::holds_alternative<Immediate>(element.value);
+      if (has_special && has_constant)
+        return refuse(element.where, "a vector can't have both a special register and a constant");
+      if (!special && !reg) continue;
+      const unsigned own = bits(special ? ptx::type_of(*special) : type_of(reg->index));
+      if (width != 0 && own != width) return refuse(element.where, "the registers of a vector must be of one width");
+      width = own;
+    }
+  }
+
+  // Packs or unpacks, not both.
+  void check_sides_of_move() {
+    if (instruction_.opcode != Opcode::mov || instruction_.vector_width != 1) return;
+    const auto is_vector = [](const Operand& side) { return std::holds_alternative<VectorOperand>(side.value); };
+    const auto& sides = instruction_.operands;
+    if (std::all_of(sides.begin(), sides.end(), is_vector))
+      refuse(sides[1].where, quoted(instruction_.text) + " can have a vector on one side, not on both");
   }
 
   void check_vector(const OperandRule& rule, const Operand& operand, VectorOperand& vector, Type type) {
@@ -261,8 +296,9 @@ class Checker {
     for (Operand& element : vector.elements) {
       if (problem_) return;
       if (element.negated) return refuse(element.where, "'!' is possible only with a predicate that is read");
-      check_scalar(element_rule, element, type);
+      check_element(element_rule, element, type);
     }
+    if (!problem_ && !rule.destination) check_elements_fit_together(vector);
   }
 
   void check_scalar(const OperandRule& rule, Operand& operand, Type type) {

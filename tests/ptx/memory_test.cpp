@@ -54,6 +54,17 @@ TEST_F(Memory, CopiesOneValueInBraces) {
   EXPECT_EQ(run_kernel(text, data, {.block_x = 64}), expected);
 }
 
+TEST_F(Memory, StoresSpecialRegistersInBraces) {
+  const std::string text = kernel_text(
+      own_element(8) + "mov.u32 %r0, 7; st.global.u32 [%d31], {%tid.x}; st.global.v2.u16 [%d31+4], {%ntid.x, %r0};");
+  std::vector<U> expected(128);
+  for (U t = 0; t < 64; ++t) {
+    expected[2 * t] = t;
+    expected[2 * t + 1] = 64 + (7 << 16);
+  }
+  EXPECT_EQ(run_kernel(text, std::vector<U>(128), {.block_x = 64}), expected);
+}
+
 TEST_F(Memory, CopiesWithAllModifiers) {
   for (const char* load : {"ld", "ld.global.nc", "ld.global.ca", "ld.global.cg", "ld.global.cs", "ld.global.lu",
                            "ld.global.cv", "ld.volatile.global", "ld.relaxed.gpu.global", "ld.acquire.sys.global",

@@ -120,6 +120,25 @@ TEST(Operand, MayBeOneValueInBraces) {
             "line 12, column 27: error: 'red.global.add.u32' can't have a vector here");
 }
 
+TEST(Operand, OfAStoreMayBeSpecialRegistersInBraces) {
+  for (const char* store :
+       {"st.global.u32 [%d1], {%tid.x};", "st.shared.u16 [%r1], {%laneid};", "st.global.f32 [%d1], {%laneid};",
+        "st.global.u32 [%d1], {%clock64};", "st.global.v2.u32 [%d1], {%tid.x, %r1};",
+        "st.global.v2.f32 [%d1], {%f1, %tid.y};", "st.global.v2.b64 [%d1], {%clock64, %globaltimer};",
+        "st.global.v2.u8 [%d1], {%tid.x, %r2};"})
+    EXPECT_EQ(parsed_instruction(store).operands.size(), 2u) << store;
+  EXPECT_EQ(kernel_error("st.global.u32 [%d1], %tid.x;"),
+            "line 12, column 22: error: 'st.global.u32' can't read a special register; mov it to a register first");
+  EXPECT_EQ(kernel_error("st.global.u64 [%d1], {%tid.x};"),
+            "line 12, column 23: error: 'st.global.u64' can't read a special register; mov it to a register first");
+  EXPECT_EQ(kernel_error("st.global.v2.u32 [%d1], {%clock64, %r1};"),
+            "line 12, column 36: error: the registers of a vector must be of one width");
+  EXPECT_EQ(kernel_error("st.global.v2.u16 [%d1], {%tid.x, %h1};"),
+            "line 12, column 34: error: the registers of a vector must be of one width");
+  EXPECT_EQ(kernel_error("st.global.v2.u32 [%d1], {1, %tid.x};"),
+            "line 12, column 29: error: a vector can't have both a special register and a constant");
+}
+
 TEST(Operand, MayBeAVectorRegister) {
   const Function kernel =
       parsed_kernel(".reg .v4 .f32 %v; ld.global.v4.f32 %v, [%d1]; mov.f32 %f1, %v.z; mov.f32 %f2, %v.a;");
@@ -128,6 +147,16 @@ TEST(Operand, MayBeAVectorRegister) {
   EXPECT_EQ(index(2), index(1) + 1);
   EXPECT_EQ(kernel_error(".reg .v2 .f32 %v; mov.f32 %f1, %v.z;"),
             "line 12, column 34: error: '%v' has no element '.z'");
+}
+
+TEST(Move, PacksOrUnpacks) {
+  EXPECT_EQ(parsed_instruction("mov.b32 {%r1}, %r2;").operands.size(), 2u);
+  EXPECT_EQ(parsed_instruction("mov.b32 %r1, {%tid.x};").operands.size(), 2u);
+  EXPECT_EQ(parsed_instruction("mov.b64 %d1, {%tid.x, %r1};").operands.size(), 2u);
+  EXPECT_EQ(kernel_error("mov.b32 {%r1}, {%r2};"),
+            "line 12, column 16: error: 'mov.b32' can have a vector on one side, not on both");
+  EXPECT_EQ(kernel_error("mov.b64 {%r1, %r2}, {%r3, %r4};"),
+            "line 12, column 21: error: 'mov.b64' can have a vector on one side, not on both");
 }
 
 TEST(Move, PacksAndUnpacks) {
