@@ -31,6 +31,7 @@ void BlockRun::prepare(const GridLaunch& launch, std::uint64_t grid_id, std::uin
 }
 
 void BlockRun::start(const GridLaunch& launch, ClusterBarrier& cluster_barrier) {
+  clear_shared(launch, block_);
   launch_ = &launch;
   cluster_barrier_ = &cluster_barrier;
   threads_ = block_.size.x * block_.size.y * block_.size.z;

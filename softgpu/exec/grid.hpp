@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,6 +40,7 @@ struct GridLaunch {
   bool explicit_cluster = false;  // %is_explicit_cluster
   std::vector<std::byte> params;  // owned copy
   std::uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0, shared_alignment = 1;
+  std::uint32_t zeroed_shared_bytes = 0;          // of the static ones: the first so many are zero when a block begins
   std::string kernel_name;                        // for messages
   int priority = 0;                               // lower runs first, as CUDA's
   std::uint32_t device = 0;                       // whose time it takes: see PoolOptions::usage
@@ -60,5 +62,10 @@ struct GridLaunch {
   // nothing to say.
   std::function<void(Outcome, std::string_view reason)> on_done;
 };
+
+// For each block of the grid, before it begins.
+inline void clear_shared(const GridLaunch& launch, const abi::Block& block) {
+  if (launch.zeroed_shared_bytes != 0) std::memset(block.shared, 0, launch.zeroed_shared_bytes);
+}
 
 }  // namespace softgpu::exec

@@ -32,6 +32,7 @@ void run_range(void* context) {
   abi::Dim3& index = run.block.index;
   index = run.grid.index_of(run.range.first);
   for (std::uint64_t left = run.range.count;;) {
+    clear_shared(launch, run.block);
     launch.code.run_block(&run.block);
     if (--left == 0 || run.grid.is_cancelled()) return;
     if (++index.x < launch.grid.x) continue;
@@ -50,6 +51,7 @@ struct OneBlock {
 // Inside run_guarded.
 void run_one_block(void* context) {
   OneBlock& run = *static_cast<OneBlock*>(context);
+  clear_shared(run.launch, run.block);
   run.launch.code.run_block(&run.block);
 }
 

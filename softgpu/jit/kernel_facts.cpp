@@ -92,7 +92,8 @@ KernelFacts facts_of(const ptx::Module& module, const ptx::Function& kernel) {
   KernelFacts facts{.name = kernel.name, .param_bytes = kernel.parameter_bytes};
   for (const ptx::Parameter& parameter : kernel.parameters) facts.params.push_back({parameter.offset, parameter.size});
   const lower::SharedLayout shared = lower::shared_layout(module, kernel);
-  facts.static_shared_bytes = shared.static_bytes;
+  facts.reserved_shared_bytes = shared.reserved_bytes;
+  facts.static_shared_bytes = shared.static_bytes - shared.reserved_bytes;
   facts.shared_alignment = shared.alignment;
   for (const lower::SharedLayout::Entry& entry : shared.entries) facts.has_dynamic_shared |= entry.variable->size == 0;
   facts.missing_functions = lower::missing_functions(module, kernel);

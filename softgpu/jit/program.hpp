@@ -27,6 +27,7 @@ struct KernelFacts {
   std::vector<Param> params;
   std::uint64_t param_bytes = 0;
   std::uint32_t static_shared_bytes = 0, shared_alignment = 1;
+  std::uint32_t reserved_shared_bytes = 0;  // of CUDA's own, in front of those; zero when a block begins
   std::uint64_t local_bytes = 0;
   std::uint32_t registers = 0;  // an estimate in the range ptxas gives
   std::uint32_t max_threads_per_block = 1024;

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 8> kSpaces = {".reg",   ".const",  ".glob
                                                      ".param", ".shared", ".shared::cluster", ".tex"};
 static_assert(kSpaces.size() == static_cast<std::size_t>(Space::tex) + 1);
 
-constexpr std::array<std::string_view, 51> kSpecialRegisters = {"%tid.x",
+constexpr std::array<std::string_view, 56> kSpecialRegisters = {"%tid.x",
                                                                 "%tid.y",
                                                                 "%tid.z",
                                                                 "%ntid.x",
@@ -80,6 +80,11 @@ constexpr std::array<std::string_view, 51> kSpecialRegisters = {"%tid.x",
                                                                 "%total_smem_size",
                                                                 "%dynamic_smem_size",
                                                                 "%aggr_smem_size",
+                                                                "%reserved_smem_offset_begin",
+                                                                "%reserved_smem_offset_end",
+                                                                "%reserved_smem_offset_cap",
+                                                                "%reserved_smem_offset_0",
+                                                                "%reserved_smem_offset_1",
                                                                 "%current_graph_exec",
                                                                 "WARP_SZ"};
 static_assert(kSpecialRegisters.size() == static_cast<std::size_t>(SpecialRegister::warp_size) + 1);
@@ -123,6 +128,10 @@ std::optional<SpecialRegister> special_register_named(std::string_view name) {
   return find<SpecialRegister>(kSpecialRegisters, name);
 }
 
+bool is_of_reserved_shared_memory(SpecialRegister reg) {
+  return reg >= SpecialRegister::reserved_smem_offset_begin && reg <= SpecialRegister::reserved_smem_offset_1;
+}
+
 Type type_of(SpecialRegister reg) {
   switch (reg) {
     case SpecialRegister::is_explicit_cluster: return Type::pred;
@@ -137,7 +146,7 @@ Type type_of(SpecialRegister reg) {
 bool is_unsupported_special_register(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kNames = {
       "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
-  static constexpr std::array<std::string_view, 3> kFamilies = {"%envreg", "%pm", "%reserved_smem_offset_"};
+  static constexpr std::array<std::string_view, 2> kFamilies = {"%envreg", "%pm"};
   for (std::string_view known : kNames)
     if (name == known) return true;
   for (std::string_view family : kFamilies)

@@ -139,6 +139,11 @@ enum class SpecialRegister : std::uint8_t {
   total_smem_size,
   dynamic_smem_size,
   aggr_smem_size,
+  reserved_smem_offset_begin,
+  reserved_smem_offset_end,
+  reserved_smem_offset_cap,
+  reserved_smem_offset_0,
+  reserved_smem_offset_1,
   current_graph_exec,
   warp_size,  // WARP_SZ
 };
@@ -156,6 +161,8 @@ std::optional<Type> type_named(std::string_view);
 std::optional<Space> space_named(std::string_view);  // also .shared::cta, .param::entry, .param::func
 std::optional<SpecialRegister> special_register_named(std::string_view);
 
+// Whether it tells where the reserved part of shared memory is.
+bool is_of_reserved_shared_memory(SpecialRegister);
 // The type that reading a special register gives: .u32, .u64 or .pred.
 Type type_of(SpecialRegister);
 

@@ -1,6 +1,7 @@
 #include "softgpu/lower/function/special_registers.hpp"
 
 #include "softgpu/lower/function/cluster.hpp"
+#include "softgpu/lower/module/shared_layout.hpp"
 
 namespace softgpu::lower {
 namespace {
@@ -79,8 +80,14 @@ llvm::Value* special_register(FunctionLowering& f, SpecialRegister which) {
     case S::globaltimer_lo: return f.ir.CreateTrunc(f.call(Mark::globaltimer), f.ir.getInt32Ty());
     case S::globaltimer_hi: return upper_32_bits(f, f.call(Mark::globaltimer));
     case S::total_smem_size:
-    case S::aggr_smem_size: return f.call(Mark::total_smem_size);
+    case S::aggr_smem_size:
+      return f.ir.CreateSub(f.call(Mark::total_smem_size), f.ir.getInt32(f.module.reserved_shared_bytes()));
     case S::dynamic_smem_size: return f.call(Mark::dynamic_smem_size);
+    case S::reserved_smem_offset_begin:
+    case S::reserved_smem_offset_0:
+    case S::reserved_smem_offset_1: return f.ir.getInt32(0);
+    case S::reserved_smem_offset_end: return f.ir.getInt32(ReservedShared::kUsedBytes);
+    case S::reserved_smem_offset_cap: return f.ir.getInt32(ReservedShared::kBytes);
     case S::current_graph_exec: return f.ir.CreateCall(f.module.runtime_call(RuntimeCall::current_graph));
     case S::warp_size: return f.ir.getInt32(32);
   }

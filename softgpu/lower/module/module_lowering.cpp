@@ -110,8 +110,9 @@ ModuleLowering::ModuleLowering(llvm::LLVMContext& context, const ptx::Module& so
       call_graph_(source),
       module_(std::make_unique<llvm::Module>(kernel.name, context)) {
   lines_ = scope_of_lines(*module_);
-  for (const SharedLayout::Entry& entry : shared_layout(source, kernel).entries)
-    shared_offsets_[entry.variable] = entry.offset;
+  const SharedLayout shared = shared_layout(source, kernel);
+  reserved_shared_bytes_ = shared.reserved_bytes;
+  for (const SharedLayout::Entry& entry : shared.entries) shared_offsets_[entry.variable] = entry.offset;
 }
 
 std::unique_ptr<llvm::Module> ModuleLowering::run(const Fill& fill) {

@@ -49,6 +49,7 @@ class ModuleLowering {
   llvm::Function* function(std::uint32_t index);
   llvm::GlobalVariable* variable(std::uint32_t index);
   std::uint32_t shared_offset(const ptx::Variable&) const;
+  std::uint32_t reserved_shared_bytes() const { return reserved_shared_bytes_; }
   // What is said of a line of the PTX by the code that it becomes.
   llvm::DebugLoc line(std::uint32_t number);
 
@@ -59,6 +60,7 @@ class ModuleLowering {
   const ptx::Function& kernel_;
   CallGraph call_graph_;
   std::map<const ptx::Variable*, std::uint32_t> shared_offsets_;
+  std::uint32_t reserved_shared_bytes_ = 0;
   std::unique_ptr<llvm::Module> module_;
   std::map<std::uint32_t, llvm::Function*> functions_;
   llvm::DISubprogram* lines_ = nullptr;

@@ -15,18 +15,26 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// The module's variables that an operand names.
-void note_variables(const ptx::Operand& operand, std::vector<bool>& named) {
-  if (const auto* address = std::get_if<ptx::Address>(&operand.value)) {
+// The module's variables that operands name, and whether one asks for what is reserved.
+struct Named {
+  std::vector<bool> variables;
+  bool reserved = false;
+};
+
+void note(const ptx::Operand& operand, Named& named) {
+  if (const auto* special = std::get_if<ptx::SpecialRegister>(&operand.value))
+    named.reserved |= is_of_reserved_shared_memory(*special);
+  else if (const auto* address = std::get_if<ptx::Address>(&operand.value)) {
     const auto* symbol = std::get_if<ptx::Symbol>(&address->base);
-    if (symbol && symbol->kind == ptx::Symbol::Kind::module_variable) named[symbol->index] = true;
+    if (symbol && symbol->kind == ptx::Symbol::Kind::module_variable) named.variables[symbol->index] = true;
   } else if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) {
-    for (const ptx::Operand& element : vector->elements) note_variables(element, named);
+    for (const ptx::Operand& element : vector->elements) note(element, named);
   }
 }
 
 class Layout {
  public:
+  void reserve() { result_.reserved_bytes = result_.static_bytes = ReservedShared::kBytes; }
   void add(const ptx::Variable& variable) {
     if (variable.space != ptx::Space::shared) return;
     const std::uint32_t alignment = std::max(variable.alignment, 1u);
@@ -57,14 +65,15 @@ class Layout {
 
 SharedLayout shared_layout(const ptx::Module& module, const ptx::Function& kernel) {
   const std::vector<std::uint32_t> functions = CallGraph(module).reachable(index_of(module, kernel));
-  std::vector<bool> named(module.variables.size());
+  Named named{std::vector<bool>(module.variables.size())};
   for (std::uint32_t function : functions)
     for (const ptx::Instruction& instruction : module.functions[function].body)
-      for (const ptx::Operand& operand : instruction.operands) note_variables(operand, named);
+      for (const ptx::Operand& operand : instruction.operands) note(operand, named);
 
   Layout layout;
-  for (std::size_t i = 0; i < named.size(); ++i)
-    if (named[i]) layout.add(module.variables[i]);
+  if (named.reserved) layout.reserve();
+  for (std::size_t i = 0; i < named.variables.size(); ++i)
+    if (named.variables[i]) layout.add(module.variables[i]);
   for (std::uint32_t function : functions)
     for (const ptx::Variable& variable : module.functions[function].variables) layout.add(variable);
   return layout.finish();

@@ -182,6 +182,7 @@ CheckedLaunch check(const Function& function, const LaunchRequest& request, cons
 
 exec::GridLaunch make_grid(Function& function, Module& module, const LaunchRequest& request, const Blocks& blocks,
                            std::vector<std::byte> arguments, const void* queue) {
+  const jit::KernelFacts& facts = function.facts();
   exec::KernelCode code = function.code(module.image(), request.block);
   auto access =
       access_to_check(module.services().memory, module.context().shared_from_this(), arguments, code.finds_addresses);
@@ -192,15 +193,16 @@ exec::GridLaunch make_grid(Function& function, Module& module, const LaunchReque
                           .cluster = blocks.cluster.size,
                           .explicit_cluster = blocks.cluster.is_explicit,
                           .params = std::move(arguments),
-                          .static_shared_bytes = function.facts().static_shared_bytes,
+                          .static_shared_bytes = facts.reserved_shared_bytes + facts.static_shared_bytes,
                           .dynamic_shared_bytes = request.dynamic_shared_bytes,
-                          .shared_alignment = function.facts().shared_alignment,
-                          .kernel_name = function.facts().name,
+                          .shared_alignment = facts.shared_alignment,
+                          .zeroed_shared_bytes = facts.reserved_shared_bytes,
+                          .kernel_name = facts.name,
                           .priority = request.priority,
                           .device = static_cast<std::uint32_t>(module.context().device().ordinal()),
                           .cooperative = request.cooperative,
                           .workspace = request.cooperative ? std::make_unique<abi::GridWorkspace>() : nullptr,
-                          .heap = function.facts().uses_heap ? &module.context().kernel_heap() : nullptr,
+                          .heap = facts.uses_heap ? &module.context().kernel_heap() : nullptr,
                           .access = std::move(access),
                           .queue = queue,
                           .seats = request.green != nullptr ? request.green->seats() : nullptr};
@@ -224,7 +226,9 @@ exec::GridLaunch copy_of(const exec::GridLaunch& grid) {
           .static_shared_bytes = grid.static_shared_bytes,
           .dynamic_shared_bytes = grid.dynamic_shared_bytes,
           .shared_alignment = grid.shared_alignment,
+          .zeroed_shared_bytes = grid.zeroed_shared_bytes,
           .kernel_name = grid.kernel_name,
+          .device = grid.device,
           .heap = grid.heap,
           .seats = grid.seats};
 }

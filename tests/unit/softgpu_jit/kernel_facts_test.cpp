@@ -49,6 +49,14 @@ TEST(KernelFacts, DescribeMemoryAndLimits) {
   EXPECT_EQ(exact.max_threads_per_block, 64u);
 }
 
+TEST(KernelFacts, DontCountTheReservedSharedMemory) {
+  const auto program = program_of(R"(
+.visible .entry asks() { .reg .b32 %r<2>; .shared .align 4 .b8 table[100]; mov.u32 %r0, %reserved_smem_offset_0; st.shared.u32 [table], %r0; ret; }
+)");
+  EXPECT_EQ(program->kernels()[0].static_shared_bytes, 100u);
+  EXPECT_EQ(program->kernels()[0].reserved_shared_bytes, 1024u);
+}
+
 TEST(KernelFacts, CountRegistersThatAreLiveTogether) {
   const auto few = program_of(kScale);
   EXPECT_GE(few->kernels()[0].registers, 8u);

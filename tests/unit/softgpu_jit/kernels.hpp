@@ -99,7 +99,8 @@ inline exec::Outcome run(exec::Pool& pool, exec::KernelCode code, const KernelFa
   std::atomic<bool> done = false;
   exec::Outcome result{};
   exec::GridLaunch launch{.code = code, .grid = grid, .block = block, .params = std::move(params)};
-  launch.static_shared_bytes = facts.static_shared_bytes;
+  launch.static_shared_bytes = facts.reserved_shared_bytes + facts.static_shared_bytes;
+  launch.zeroed_shared_bytes = facts.reserved_shared_bytes;
   launch.kernel_name = facts.name;
   launch.on_done = [&](exec::Outcome outcome, std::string_view) {
     result = outcome;

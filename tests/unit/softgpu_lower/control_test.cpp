@@ -298,6 +298,20 @@ TEST(LowerSharedLayout, HoldsWhatTheKernelCanReach) {
   EXPECT_EQ(places,
             (std::vector<std::pair<std::string, u32>>{{"used", 0}, {"of_f", 16}, {"own", 24}, {"dynamic", 32}}));
   EXPECT_EQ(k.static_bytes, 32u);
+  EXPECT_EQ(k.reserved_bytes, 0u);
+}
+
+TEST(LowerSharedLayout, StartsBehindWhatIsReservedWhereTheKernelAsksForThat) {
+  const ptx::Module m = parsed(module(R"(
+    .shared .align 16 .b8 cells[20]; .extern .shared .align 4 .b8 dynamic[];
+    .func (.reg .b32 r) place() { mov.u32 r, %reserved_smem_offset_1; ret; }
+    .visible .entry asks() { .reg .b32 r; call (r), place, (); mov.u32 r, cells; mov.u32 r, dynamic; ret; })"));
+  const lower::SharedLayout layout = lower::shared_layout(m, m.functions.back());
+  EXPECT_EQ(layout.reserved_bytes, 1024u);
+  ASSERT_EQ(layout.entries.size(), 2u);
+  EXPECT_EQ(layout.entries[0].offset, 1024u);
+  EXPECT_EQ(layout.entries[1].offset, 1056u);
+  EXPECT_EQ(layout.static_bytes, 1056u);
 }
 
 }  // namespace
