@@ -1,9 +1,10 @@
-// Which memory a grid may use: asked by the code of kernels that may meet memory of another device.
+// Which memory a grid may use: asked by the code of kernels that may meet memory which they may not use.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace softgpu::exec {
 
@@ -12,7 +13,10 @@ namespace softgpu::exec {
 struct PermittedMemory {
   struct Range {
     std::uintptr_t begin = 0, end = 0;
-    bool contains(std::uintptr_t address) const { return address >= begin && address < end; }
+    bool may_write = false;
+    bool permits(std::uintptr_t address, bool writes) const {
+      return address >= begin && address < end && (may_write || !writes);
+    }
   };
   std::uint64_t as_of = 0;  // what `ranges` were found out at; the MemoryAccess's own
   std::array<Range, 16> ranges{};
@@ -20,12 +24,18 @@ struct PermittedMemory {
   Range& range_for(std::uintptr_t address) { return ranges[(address >> 16) % ranges.size()]; }
 };
 
+struct DeniedMemory {
+  int device;     // whose memory it is; -1: the host's
+  bool may_read;  // and not write
+};
+
 class MemoryAccess {
  public:
   virtual ~MemoryAccess() = default;
-  // The number of the device whose memory this is, if the grid may not use it, else -1. Called inside of kernels, by
-  // several threads, each with what it knows already.
-  virtual int owner_if_denied(const void* address, PermittedMemory& known) const noexcept = 0;
+  // Empty: the grid may read here, or write. Called inside of kernels, by several threads, each with what it knows
+  // already.
+  virtual std::optional<DeniedMemory> denied(const void* address, bool writes,
+                                             PermittedMemory& known) const noexcept = 0;
 };
 
 }  // namespace softgpu::exec

@@ -132,18 +132,19 @@ void softgpu_rt_misaligned_access(std::uint32_t line) {
   end_kernel(Outcome::misaligned_address, "%s, in line %u of the PTX", kProblem, line);
 }
 
-void softgpu_rt_check_access(void* address, std::uint32_t line) {
+void softgpu_rt_check_access(void* address, std::uint32_t writes, std::uint32_t line) {
   Running& run = *running();
   if (!run.launch->access) return;
   if (!run.permitted) run.permitted.emplace();
-  const int owner = run.launch->access->owner_if_denied(address, *run.permitted);
-  if (owner < 0) return;
-  char where[32] = "";
+  const auto denied = run.launch->access->denied(address, writes != 0, *run.permitted);
+  if (!denied) return;
+  char where[32] = "", whose[32] = "the host";
   if (line != 0) std::snprintf(where, sizeof where, ", in line %u of the PTX", line);
-  end_kernel(Outcome::illegal_address,
-             "illegal access to address %p%s: it is memory of device %d, to which this device was given no access "
-             "(cuCtxEnablePeerAccess, cuMemPoolSetAccess or cuMemSetAccess give it)",
-             address, where, owner);
+  if (denied->device >= 0) std::snprintf(whose, sizeof whose, "device %d", denied->device);
+  end_kernel(Outcome::illegal_address, "illegal access to address %p%s: it is memory of %s, %s", address, where, whose,
+             denied->may_read ? "which this device may only read (CU_MEM_ACCESS_FLAGS_PROT_READ)"
+                              : "to which this device was given no access (cuCtxEnablePeerAccess, cuMemPoolSetAccess "
+                                "or cuMemSetAccess give it)");
 }
 
 void softgpu_rt_assert_fail(void* message, void* file, std::uint32_t line, void* function, std::uint32_t block_x,

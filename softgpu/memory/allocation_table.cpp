@@ -8,28 +8,38 @@ namespace {
 
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-// Whether a copy may go on from one to the other.
-bool continues(const Allocation& first, const Allocation& next) {
-  return first.freed_by == FreedBy::unmapping && next.freed_by == FreedBy::unmapping &&
-         first.base + first.size == next.base && first.kind == next.kind && first.access == next.access;
-}
-
 }  // namespace
 
-Owner owner_of(const Allocation& allocation) {
-  if (allocation.pool != nullptr) return {.device = allocation.device, .pool = allocation.pool};
-  if (allocation.freed_by == FreedBy::unmapping) return {.device = allocation.device, .mapping = allocation.base};
-  return {.device = allocation.device, .context = allocation.context};
+std::optional<Owner> owner_of(const Allocation& allocation) {
+  const Kind kind = allocation.kind;
+  if (kind != Kind::device && kind != Kind::host) return std::nullopt;
+  if (allocation.pool != nullptr) return Owner{.kind = kind, .device = allocation.device, .pool = allocation.pool};
+  if (allocation.freed_by == FreedBy::unmapping)
+    return Owner{.kind = kind, .device = allocation.device, .mapped = allocation.rights};
+  if (kind == Kind::host) return std::nullopt;
+  return Owner{.device = allocation.device, .context = allocation.context};
+}
+
+bool AllocationTable::continues(const Allocation& first, const Allocation& next) {
+  return first.freed_by == FreedBy::unmapping && next.freed_by == FreedBy::unmapping &&
+         first.base + first.size == next.base;
 }
 
 void AllocationTable::note_owner(const Allocation& allocation) {
-  if (allocation.kind == Kind::device && ++owners_[owner_of(allocation)] == 1) note_change_of_access();
+  const auto owner = owner_of(allocation);
+  if (!owner || ++owners_[*owner] != 1) return;
+  if (owner->kind == Kind::host) host_owners_.fetch_add(1, std::memory_order_release);
+  note_change_of_access();
 }
 
 void AllocationTable::forget_owner(const Allocation& allocation) {
-  if (allocation.kind != Kind::device) return;
-  const auto it = owners_.find(owner_of(allocation));
-  if (--it->second == 0) owners_.erase(it);
+  const auto owner = owner_of(allocation);
+  if (!owner) return;
+  const auto it = owners_.find(*owner);
+  if (--it->second == 0) {
+    owners_.erase(it);
+    if (owner->kind == Kind::host) host_owners_.fetch_sub(1, std::memory_order_release);
+  }
   note_change_of_access();
 }
 
@@ -63,17 +73,25 @@ std::optional<Allocation> AllocationTable::find(const void* pointer) const {
   return it == allocations_.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::optional<AllocationTable::Extent> AllocationTable::extent(const void* pointer) const {
+std::optional<AllocationTable::Extent> AllocationTable::extent(const void* pointer, std::size_t bytes) const {
   const std::shared_lock lock(mutex_);
   const auto it = locate(pointer);
   if (it == allocations_.end()) return std::nullopt;
-  std::uintptr_t end = it->first + 1;
-  for (auto last = it, next = std::next(it); next != allocations_.end() && continues(last->second, next->second);
-       last = next++)
-    end = next->first + 1;
   const Allocation& allocation = it->second;
-  return Extent{allocation.kind, allocation.access, static_cast<std::size_t>(end - address(pointer)), allocation.device,
-                allocation.pool != nullptr};
+  Extent extent{.kind = allocation.kind,
+                .bytes = it->first + 1 - address(pointer),
+                .device = allocation.device,
+                .pooled = allocation.pool != nullptr,
+                .mapped = std::nullopt};
+  if (allocation.freed_by != FreedBy::unmapping) return extent;
+  extent.mapped = allocation.rights;
+  for (auto last = it, next = std::next(it); extent.bytes < bytes && next != allocations_.end() &&
+                                             continues(last->second, next->second) && next->second.kind == extent.kind;
+       last = next++) {
+    extent.bytes += next->second.size;
+    extent.mapped->restrict_to(next->second.rights);
+  }
+  return extent;
 }
 
 bool AllocationTable::any_in(const void* base, std::size_t size) const {
@@ -101,6 +119,16 @@ bool AllocationTable::set_synchronous(const void* pointer, bool value) {
   if (it == allocations_.end()) return false;
   allocations_.at(it->first).synchronous = value;
   return true;
+}
+
+void AllocationTable::set_rights(const void* base, const Rights& rights) {
+  const std::unique_lock lock(mutex_);
+  const auto it = locate(base);
+  if (it == allocations_.end() || it->second.base != base) return;
+  forget_owner(it->second);
+  Allocation& allocation = allocations_.at(it->first);
+  allocation.rights = rights;
+  note_owner(allocation);
 }
 
 }  // namespace softgpu::memory

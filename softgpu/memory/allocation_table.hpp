@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "softgpu/memory/backing.hpp"
+#include "softgpu/memory/rights.hpp"
 
 namespace softgpu::memory {
 
@@ -45,7 +47,7 @@ struct Allocation {
   std::uint64_t context = 0;          // id of the context it was allocated in; 0 for stream-ordered memory
   std::shared_ptr<OrderedPool> pool;  // stream-ordered memory
   FreedBy freed_by = FreedBy::freeing;
-  Access access = Access::read_write;
+  Rights rights;                     // if the program has mapped it, that is, it is freed by unmapping
   std::shared_ptr<Backing> backing;  // null: pages that only this allocation has
   unsigned handle_types = 0;         // by which it can be shared; CUmemAllocationHandleType
   bool synchronous = false;          // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
@@ -57,15 +59,17 @@ struct Allocation {
   }
 };
 
-// Who decides on the access to memory of a device: all allocations of one owner may be used by the same contexts.
+// Who decides on the access to memory: all allocations of one owner may be used by the same contexts.
 struct Owner {
+  Kind kind = Kind::device;
   int device = 0;
-  std::uint64_t context = 0;           // who has peer access to it
-  std::shared_ptr<OrderedPool> pool;   // or, if there is one, to the pool
-  const std::byte* mapping = nullptr;  // or, if there is one, to this mapping
+  std::uint64_t context = 0;          // who has peer access to it
+  std::shared_ptr<OrderedPool> pool;  // or, if there is one, to the pool
+  std::optional<Rights> mapped;       // or, if the program has mapped it, who has these
   auto operator<=>(const Owner&) const = default;
 };
-Owner owner_of(const Allocation& allocation);
+// None for memory of the host and managed memory that all may use.
+std::optional<Owner> owner_of(const Allocation& allocation);
 
 // Thread-safe. Gives out copies: an allocation may be freed by another thread at any time.
 class AllocationTable {
@@ -74,16 +78,30 @@ class AllocationTable {
   bool insert(Allocation allocation);
 
   std::optional<Allocation> find(const void* pointer) const;  // any address inside
-  // The short answer of find(): what kind of memory it is, and how many bytes of it there are from here on. Mappings of
-  // one kind and access that follow each other count as one.
+  // The short answer of find(): what kind of memory it is, and whether there are so many bytes of it from here on.
+  // Mappings of one kind that follow each other count as one.
   struct Extent {
     Kind kind;
-    Access access;
-    std::size_t bytes;
+    std::size_t bytes;  // fewer than were asked for if there are no more
     int device;
-    bool pooled;  // stream-ordered memory: who may use it is the pool's affair
+    bool pooled;                   // stream-ordered memory: who may use it is the pool's affair
+    std::optional<Rights> mapped;  // if the program has mapped it: those to all of the bytes
   };
-  std::optional<Extent> extent(const void* pointer) const;
+  std::optional<Extent> extent(const void* pointer, std::size_t bytes) const;
+  // Whether `matches(rights)` for memory that the program has mapped here, or in a row with this.
+  template <typename Predicate>
+  bool any_mapped_in_row(const void* pointer, Predicate&& matches) const {
+    const std::shared_lock lock(mutex_);
+    const auto here = locate(pointer);
+    if (here == allocations_.end() || here->second.freed_by != FreedBy::unmapping) return false;
+    for (auto it = here;; --it) {
+      if (matches(it->second.rights)) return true;
+      if (it == allocations_.begin() || !continues(std::prev(it)->second, it->second)) break;
+    }
+    for (auto it = std::next(here); it != allocations_.end() && continues(std::prev(it)->second, it->second); ++it)
+      if (matches(it->second.rights)) return true;
+    return false;
+  }
   bool any_in(const void* base, std::size_t size) const;
   std::optional<Allocation> find_base(const void* base) const;  // its first byte
   // The first that `matches(allocation)`; looks at all of them.
@@ -95,7 +113,7 @@ class AllocationTable {
     return std::nullopt;
   }
   std::optional<Allocation> erase(const void* base);
-  // Calls change(Allocation&) for the allocation that starts here. False when there is none.
+  // Calls change(Allocation&) for the allocation that starts here; it stays its owner's. False when there is none.
   template <typename Change>
   bool modify(const void* base, Change&& change) {
     const std::unique_lock lock(mutex_);
@@ -105,6 +123,8 @@ class AllocationTable {
     return true;
   }
   bool set_synchronous(const void* pointer, bool value);
+  // Of the memory that the program has mapped here.
+  void set_rights(const void* base, const Rights& rights);
 
   // Removes all allocations of a context and hands them over.
   template <typename Receiver>
@@ -121,8 +141,9 @@ class AllocationTable {
     }
   }
 
-  // Of all memory of devices.
   std::vector<Owner> owners() const;
+  // Whether there is memory of the host that somebody decides on.
+  bool any_owner_of_host_memory() const { return host_owners_.load(std::memory_order_acquire) != 0; }
   // How often anything was freed, an owner came, or access to something was given or taken. What was found out about
   // access holds while this stays the same.
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
@@ -132,12 +153,15 @@ class AllocationTable {
   using Map =
       std::map<std::uintptr_t, Allocation>;  // by address of the last byte, so that lower_bound finds the candidate
   Map::const_iterator locate(const void* pointer) const;
+  // Whether one follows the other without a gap, both mapped by the program.
+  static bool continues(const Allocation& first, const Allocation& next);
   void note_owner(const Allocation& allocation);
   void forget_owner(const Allocation& allocation);
 
   mutable std::shared_mutex mutex_;
   Map allocations_;
   std::map<Owner, std::size_t> owners_;  // and the number of allocations
+  std::atomic<std::size_t> host_owners_{0};
   std::atomic<std::uint64_t> changes_{0};
   std::uint64_t next_id_ = 1;
 };

@@ -16,6 +16,7 @@
 
 #include "softgpu/memory/address_space.hpp"
 #include "softgpu/memory/backing.hpp"
+#include "softgpu/memory/rights.hpp"
 
 namespace softgpu::memory {
 

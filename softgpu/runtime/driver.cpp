@@ -86,9 +86,6 @@ Driver::Driver(const Config& config)
   work_.at_context_end.emplace_back([this](Context& context) { unload_modules(code_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { drop_graphics_of(graphics_, context); });
   work_.at_context_end.emplace_back([this](Context& context) { release_memory_of(memory_, context); });
-  memory_.mapping_access = [this](const std::byte* pointer, const CUmemLocation& location) {
-    return virtual_memory_.access(pointer, location);
-  };
   memory_.reclaimers.emplace_back([this] { graphs_.graph_memory.trim_all(); });
 }
 

@@ -17,13 +17,15 @@ void check_access(Function& function) {
   for (const auto& [access, use] : accesses) {
     IRBuilder<> builder(access);
     const FunctionCallee check = function.getParent()->getOrInsertFunction(
-        "softgpu_rt_check_access", builder.getVoidTy(), builder.getPtrTy(), builder.getInt32Ty());
+        "softgpu_rt_check_access", builder.getVoidTy(), builder.getPtrTy(), builder.getInt32Ty(), builder.getInt32Ty());
     Value* address = use.address;
     if (use.bytes)  // a copy of nothing touches nothing
       address =
           builder.CreateSelect(builder.CreateIsNull(use.bytes), Constant::getNullValue(address->getType()), address);
     const DebugLoc& line = access->getDebugLoc();
-    builder.CreateCall(check, {address, builder.getInt32(line ? line.getLine() : 0)})->setDoesNotThrow();
+    builder
+        .CreateCall(check, {address, builder.getInt32(use.writes ? 1 : 0), builder.getInt32(line ? line.getLine() : 0)})
+        ->setDoesNotThrow();
   }
 }
 

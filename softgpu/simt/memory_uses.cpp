@@ -25,20 +25,22 @@ bool is_own(const Value* address) {
 }
 
 SmallVector<MemoryUse, 2> all_uses(Instruction& instruction) {
-  if (Value* address = address_of(instruction)) return {{address, nullptr}};
+  if (Value* address = address_of(instruction)) return {{address, nullptr, !isa<LoadInst>(instruction)}};
   if (auto* block = dyn_cast<MemIntrinsic>(&instruction)) {
-    SmallVector<MemoryUse, 2> uses{{block->getRawDest(), block->getLength()}};
+    SmallVector<MemoryUse, 2> uses{{block->getRawDest(), block->getLength(), true}};
     if (auto* transfer = dyn_cast<MemTransferInst>(block))
-      uses.push_back({transfer->getRawSource(), block->getLength()});
+      uses.push_back({transfer->getRawSource(), block->getLength(), false});
     return uses;
   }
   auto* call = dyn_cast<CallInst>(&instruction);
   const Function* callee = call ? call->getCalledFunction() : nullptr;
   if (!callee) return {};
   if (callee->getName() == "softgpu_rt_copy")  // destination, source, bytes
-    return {{call->getArgOperand(0), call->getArgOperand(2)}, {call->getArgOperand(1), call->getArgOperand(2)}};
+    return {{call->getArgOperand(0), call->getArgOperand(2), true},
+            {call->getArgOperand(1), call->getArgOperand(2), false}};
   if (callee->getName() == "softgpu_rt_copy_and_fill")  // destination, source, bytes of the source and of both
-    return {{call->getArgOperand(0), call->getArgOperand(3)}, {call->getArgOperand(1), call->getArgOperand(2)}};
+    return {{call->getArgOperand(0), call->getArgOperand(3), true},
+            {call->getArgOperand(1), call->getArgOperand(2), false}};
   return {};
 }
 

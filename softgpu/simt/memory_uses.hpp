@@ -9,6 +9,7 @@ namespace softgpu::simt {
 struct MemoryUse {
   llvm::Value* address;
   llvm::Value* bytes;  // null: some, else none if this is 0
+  bool writes;
 };
 
 // Those that are not to the stack, shared memory or parameters.

@@ -12,6 +12,42 @@ inline CUmemLocation on(CUdevice device) {
   return result;
 }
 
+// Memory of a device by cuMemCreate, in several pieces that lie in a row; nobody may use it until access is given.
+class MappedMemory {
+ public:
+  explicit MappedMemory(int device, std::size_t pieces = 1) : pieces_(pieces) {
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = on(device);
+    EXPECT_SUCCESS(CU(cuMemGetAllocationGranularity)(&bytes_, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    EXPECT_SUCCESS(CU(cuMemAddressReserve)(&base_, pieces * bytes_, 0, 0, 0));
+    for (std::size_t i = 0; i < pieces; ++i) {
+      CUmemGenericAllocationHandle memory = 0;
+      EXPECT_SUCCESS(CU(cuMemCreate)(&memory, bytes_, &properties, 0));
+      EXPECT_SUCCESS(CU(cuMemMap)(get(i), bytes_, 0, memory, 0));
+      EXPECT_SUCCESS(CU(cuMemRelease)(memory));
+    }
+  }
+  ~MappedMemory() {
+    EXPECT_SUCCESS(CU(cuMemUnmap)(base_, pieces_ * bytes_));
+    EXPECT_SUCCESS(CU(cuMemAddressFree)(base_, pieces_ * bytes_));
+  }
+  MappedMemory(const MappedMemory&) = delete;
+  MappedMemory& operator=(const MappedMemory&) = delete;
+  CUdeviceptr get(std::size_t piece = 0) const { return base_ + piece * bytes_; }
+  std::size_t piece_bytes() const { return bytes_; }
+  CUresult give_access(int device, CUmemAccess_flags flags, std::size_t piece = 0) const {
+    CUmemAccessDesc access{};
+    access.location = on(device);
+    access.flags = flags;
+    return CU(cuMemSetAccess)(get(piece), bytes_, &access, 1);
+  }
+
+ private:
+  std::size_t pieces_, bytes_ = 0;
+  CUdeviceptr base_ = 0;
+};
+
 // Two devices that can use each other's memory, with their primary contexts.
 class Peer : public testing::Test {
  protected:

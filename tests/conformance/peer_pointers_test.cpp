@@ -340,42 +340,9 @@ PEER_POINTER_TEST(AddressOfAPoolsMemory) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(*module_, "from_global", to_, cell_));
 }
 
-// Memory of device 1 by cuMemCreate, which device 1 may use.
-class FarMapping {
- public:
-  FarMapping() {
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = on(1);
-    EXPECT_SUCCESS(CU(cuMemGetAllocationGranularity)(&bytes_, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CUmemGenericAllocationHandle memory = 0;
-    EXPECT_SUCCESS(CU(cuMemCreate)(&memory, bytes_, &properties, 0));
-    EXPECT_SUCCESS(CU(cuMemAddressReserve)(&base_, bytes_, 0, 0, 0));
-    EXPECT_SUCCESS(CU(cuMemMap)(base_, bytes_, 0, memory, 0));
-    EXPECT_SUCCESS(CU(cuMemRelease)(memory));
-    EXPECT_SUCCESS(give_access(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-  }
-  ~FarMapping() {
-    EXPECT_SUCCESS(CU(cuMemUnmap)(base_, bytes_));
-    EXPECT_SUCCESS(CU(cuMemAddressFree)(base_, bytes_));
-  }
-  FarMapping(const FarMapping&) = delete;
-  FarMapping& operator=(const FarMapping&) = delete;
-  CUdeviceptr get() const { return base_; }
-  CUresult give_access(int device, CUmemAccess_flags flags) const {
-    CUmemAccessDesc access{};
-    access.location = on(device);
-    access.flags = flags;
-    return CU(cuMemSetAccess)(base_, bytes_, &access, 1);
-  }
-
- private:
-  std::size_t bytes_ = 0;
-  CUdeviceptr base_ = 0;
-};
-
 PEER_POINTER_TEST(AddressOfMappedMemory) {
-  const FarMapping mapping;
+  const MappedMemory mapping(1);
+  ASSERT_SUCCESS(mapping.give_access(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
   use(1);
   ASSERT_SUCCESS(CU(cuMemsetD32)(mapping.get(), 9, 1));
   ASSERT_SUCCESS(CU(cuCtxSynchronize)());
@@ -423,6 +390,7 @@ class Chains {
     EXPECT_SUCCESS(CU(cuMemAlloc)(&bases_[kPeer], kBytes));
     EXPECT_SUCCESS(CU(cuMemAllocFromPoolAsync)(&bases_[kPool], kBytes, pool_, nullptr));
     EXPECT_SUCCESS(CU(cuCtxSynchronize)());
+    EXPECT_SUCCESS(mapping_.give_access(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     bases_[kMapped] = mapping_.get();
   }
   ~Chains() {
@@ -532,7 +500,7 @@ class Chains {
 
   CUcontext other_;
   CUmemoryPool pool_;
-  FarMapping mapping_;
+  MappedMemory mapping_{1};
   std::mt19937 random_;
   std::array<CUdeviceptr, 4> bases_{};
   std::array<bool, 4> may_use_{};

@@ -113,7 +113,8 @@ NodeWork memory_operations_work(const NodeParams& params, const Graph&) {
   require(request.count == 0 || request.paramArray != nullptr, CUDA_ERROR_INVALID_VALUE, "no operations");
   runtime::MemoryOperationsWork work{context_of(request.ctx), {}};
   for (unsigned i = 0; i < request.count; ++i)
-    runtime::check(Driver::get().memory(), work.operations.emplace_back(operation_of(request.paramArray[i])));
+    runtime::check(Driver::get().memory(), work.operations.emplace_back(operation_of(request.paramArray[i])),
+                   *work.context);
   return work;
 }
 
@@ -179,7 +180,7 @@ struct Address {
 };
 
 Address address_of(const std::byte* pointer) {
-  const auto extent = Driver::get().memory().allocations.extent(pointer);
+  const auto extent = Driver::get().memory().allocations.extent(pointer, 1);
   const bool on_device = extent && (extent->kind == memory::Kind::device || extent->kind == memory::Kind::managed);
   return on_device ? Address{CU_MEMORYTYPE_DEVICE, nullptr, runtime::to_device(pointer)}
                    : Address{CU_MEMORYTYPE_HOST, pointer, 0};

@@ -113,9 +113,23 @@ std::shared_ptr<Context> peer_context(CUcontext handle) {
   return context;
 }
 
-void require_contexts(CUcontext target, CUcontext source) {
-  peer_context(target);
-  peer_context(source);
+// Each side by the device of its own context, so that neither needs access to the other's memory.
+Copy between(Copy copy, CUcontext target, CUcontext source) {
+  copy.target_device = peer_context(target)->device().ordinal();
+  copy.source_device = peer_context(source)->device().ordinal();
+  return copy;
+}
+
+// The contexts of sides that are on the host don't matter.
+Copy between(const CUDA_MEMCPY3D_PEER* request) {
+  Copy copy = volume(request);
+  const auto device_of = [](CUmemorytype type, CUcontext context) {
+    const auto found = type == CU_MEMORYTYPE_HOST ? nullptr : Driver::get().work().contexts.find(context);
+    return found != nullptr ? std::optional(found->device().ordinal()) : std::nullopt;
+  };
+  copy.target_device = device_of(request->dstMemoryType, request->dstContext);
+  copy.source_device = device_of(request->srcMemoryType, request->srcContext);
+  return copy;
 }
 
 // Between contexts, a copy without a stream comes after the work of both.
@@ -170,16 +184,16 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyDtoDAsync_v2, _ptsz,
 SOFTGPU_FOR_BOTH_NULL_STREAMS(
     cuMemcpyPeer, _ptds,
     (CUdeviceptr target, CUcontext target_context, CUdeviceptr source, CUcontext source_context, size_t bytes), [&] {
-      require_contexts(target_context, source_context);
-      between_contexts(linear(target, kDevice, source, kDevice, bytes), target_context, source_context, null_stream);
+      const Copy copy = linear(target, kDevice, source, kDevice, bytes);
+      between_contexts(between(copy, target_context, source_context), target_context, source_context, null_stream);
     })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpyPeerAsync, _ptsz,
                               (CUdeviceptr target, CUcontext target_context, CUdeviceptr source,
                                CUcontext source_context, size_t bytes, CUstream stream),
                               [&] {
-                                require_contexts(target_context, source_context);
-                                in_stream(linear(target, kDevice, source, kDevice, bytes), stream, null_stream);
+                                const Copy copy = linear(target, kDevice, source, kDevice, bytes);
+                                in_stream(between(copy, target_context, source_context), stream, null_stream);
                               })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D* request),
@@ -198,11 +212,11 @@ SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* r
                               [&] { in_stream(volume(request), stream, null_stream); })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER* request), [&] {
-  const Copy copy = volume(request);
+  const Copy copy = between(request);
   between_contexts(copy, request->dstContext, request->srcContext, null_stream);
 })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER* request, CUstream stream),
-                              [&] { in_stream(volume(request), stream, null_stream); })
+                              [&] { in_stream(between(request), stream, null_stream); })
 
 }  // extern "C"

@@ -38,7 +38,7 @@ void check_flags(unsigned flags) {
 // A hint is for memory that can be in several places; elsewhere it is ignored, whatever it is.
 void check_hint(const CUmemLocation& hint, CUdeviceptr pointer) {
   if (hint.type == CU_MEM_LOCATION_TYPE_INVALID) return;
-  const auto extent = Driver::get().memory().allocations.extent(to_pointer(pointer));
+  const auto extent = Driver::get().memory().allocations.extent(to_pointer(pointer), 1);
   if (extent && extent->kind == memory::Kind::managed) runtime::checked_location(hint, Driver::get().devices());
 }
 

@@ -22,16 +22,16 @@ bool on_host(const Allocation& allocation) {
   return allocation.kind == Kind::host || allocation.kind == Kind::registered;
 }
 
-// Whether the current context's device may use memory of another one.
-bool has_peer_access(const Allocation& allocation) {
+// What the current context's device may do; without one, what its own may.
+memory::Access access_of(const Allocation& allocation) {
   const CUcontext handle = runtime::context_stack::current();
-  const auto context = Driver::get().work().contexts.find(handle);
-  return context == nullptr || runtime::may_use(Driver::get().memory(), *context, allocation);
+  if (const auto context = Driver::get().work().contexts.find(handle)) return runtime::access_of(*context, allocation);
+  return allocation.freed_by == memory::FreedBy::unmapping ? allocation.rights.of(allocation.device)
+                                                           : memory::Access::read_write;
 }
 
 CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_flags(const Allocation& allocation) {
-  if (!has_peer_access(allocation)) return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
-  switch (allocation.access) {
+  switch (access_of(allocation)) {
     case memory::Access::none: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
     case memory::Access::read: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
     case memory::Access::read_write: return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;

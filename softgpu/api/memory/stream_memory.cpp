@@ -15,7 +15,7 @@ using Kind = MemoryOperation::Kind;
 
 void perform(const MemoryOperation& operation, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
-  runtime::check(Driver::get().memory(), operation);
+  runtime::check(Driver::get().memory(), operation, found->context());
   runtime::submit_memory_operations(*found, {operation});
 }
 
@@ -46,7 +46,7 @@ void perform(const CUstreamBatchMemOpParams* requests, unsigned count, unsigned 
   const auto found = find_stream(stream, null);
   std::vector<MemoryOperation> operations;
   for (unsigned i = 0; i < count; ++i)
-    runtime::check(Driver::get().memory(), operations.emplace_back(operation_of(requests[i])));
+    runtime::check(Driver::get().memory(), operations.emplace_back(operation_of(requests[i])), found->context());
   runtime::submit_memory_operations(*found, std::move(operations));
 }
 

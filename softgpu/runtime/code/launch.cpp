@@ -251,7 +251,7 @@ OpRef make_op(Function& function, const std::shared_ptr<Module>& module, const L
 // A chain gives up nothing by running on one thread: there is one block at a time.
 bool KernelChain::add(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
                       const std::vector<std::byte>& arguments) {
-  if (module->services().memory.devices.count() != 1) return false;  // who may access what is decided at each launch
+  if (is_denied_memory(module->services().memory, module->context())) return false;
   const Blocks blocks = blocks_for(function, *module, request);
   if (blocks_of(blocks.grid) != 1 || blocks.cluster.is_explicit || request.cooperative) return false;
   if (!modules_.empty() && &modules_.front()->context() != &module->context()) return false;
@@ -266,6 +266,11 @@ bool KernelChain::add(Function& function, const std::shared_ptr<Module>& module,
   }
   if (modules_.empty() || modules_.back() != module) modules_.push_back(module);
   return true;
+}
+
+bool KernelChain::may_run() const {
+  const Module& module = *modules_.front();
+  return !is_denied_memory(module.services().memory, module.context());
 }
 
 OpRef KernelChain::make_op(const OpPlace& place) const {

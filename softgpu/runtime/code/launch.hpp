@@ -50,7 +50,10 @@ class KernelChain : public std::enable_shared_from_this<KernelChain> {
   // Adds a kernel behind those that are there. False: it can't be part of a chain.
   bool add(Function& function, const std::shared_ptr<Module>& module, const LaunchRequest& request,
            const std::vector<std::byte>& arguments);
-  // The Op that runs all of them once. There must be some.
+  // There must be some kernels. False while there is memory that their context may not use: then each launch decides
+  // which kernels have to ask.
+  bool may_run() const;
+  // The Op that runs all of them once.
   OpRef make_op(const OpPlace& place) const;
 
  private:

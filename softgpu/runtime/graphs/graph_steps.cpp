@@ -237,7 +237,7 @@ GraphSteps::UnitOps GraphSteps::make_unit(const OpSettings& settings, const Unit
       unit.steps.size() > 1 && settings.priority == Priority::of_stream && settings.graphs == nullptr;
   if (may_be_chain) {
     if (!is_compiled_from_now(unit)) compile(unit);
-    if (unit.compiled != nullptr) {
+    if (unit.compiled != nullptr && unit.compiled->may_run()) {
       const OpRef op = unit.compiled->make_op(settings.place);
       return {op, op};
     }

@@ -23,7 +23,7 @@ std::shared_ptr<Context> context_of(const WorkServices& work, const memory::Allo
 }
 
 void add_other(const MemoryServices& services, OtherDevices& others, const void* pointer, const Stream& stream) {
-  const auto extent = services.allocations.extent(pointer);
+  const auto extent = services.allocations.extent(pointer, 1);
   const int own = stream.context().device().ordinal();
   if (!extent || extent->kind != memory::Kind::device || extent->device == own) return;
   const auto allocation = services.allocations.find(pointer);

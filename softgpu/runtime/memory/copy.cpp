@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -23,34 +24,49 @@ std::size_t span(std::size_t width, std::size_t height, std::size_t depth, std::
 
 enum class Residence { pageable, pinned, device };
 
+using memory::Access;
+using memory::Kind;
+using Extent = memory::AllocationTable::Extent;
+
 // Stream-ordered memory of another device is out of reach unless its pool says otherwise; that of the host has no
-// address on the device until then. Memory of cuMemAlloc is never out of reach: the driver copies it by way of the
-// host.
-void require_access(const MemoryServices& services, const std::byte* pointer, const Device& device) {
+// address on the device until then.
+void require_access_to_pool(const MemoryServices& services, const std::byte* pointer, int device) {
   const auto found = services.allocations.find(pointer);
   if (!found || found->pool == nullptr) return;
-  const CUmemLocation location = location_of_device(device.ordinal());
-  require(static_cast<MemoryPool&>(*found->pool).access(location) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-          CUDA_ERROR_INVALID_VALUE, "the stream's device has no access to the memory pool (cuMemPoolSetAccess)");
+  require(
+      static_cast<MemoryPool&>(*found->pool).access(location_of_device(device)) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+      CUDA_ERROR_INVALID_VALUE, "the copy's device has no access to the memory pool (cuMemPoolSetAccess)");
+}
+
+// Where the host can stand in for the device, its own rights count as well.
+Access access_of(const memory::Rights& rights, int device, bool host_will_do) {
+  return host_will_do ? std::max(rights.of(device), rights.of(memory::Rights::kHost)) : rights.of(device);
+}
+
+// Memory of cuMemAlloc is never out of reach: the driver copies it by way of the host.
+void require_access(const MemoryServices& services, const Extent& extent, const std::byte* pointer, Side side,
+                    Access needed, int device) {
+  const bool host_will_do = extent.kind == Kind::host && side == Side::any;
+  if (extent.mapped)
+    require(access_of(*extent.mapped, device, host_will_do) >= needed, CUDA_ERROR_INVALID_VALUE,
+            "the copy's device was not given the access to the memory that it needs (cuMemSetAccess)");
+  const bool is_elsewhere = extent.kind == Kind::device ? extent.device != device : extent.kind == Kind::host;
+  if (extent.pooled && is_elsewhere && !host_will_do) require_access_to_pool(services, pointer, device);
 }
 
 // Checks that the memory is there: softgpu runs in the program's own address space, where a wrong address is fatal.
-Residence check(const MemoryServices& services, const std::byte* pointer, std::size_t bytes, Side side,
-                memory::Access needed, const Device& device) {
+Residence check(const MemoryServices& services, const std::byte* pointer, std::size_t bytes, Side side, Access needed,
+                int device) {
   require(pointer != nullptr, CUDA_ERROR_INVALID_VALUE, "a null pointer");
   checked_sum(reinterpret_cast<std::uintptr_t>(pointer), bytes);
-  const auto extent = services.allocations.extent(pointer);
+  const auto extent = services.allocations.extent(pointer, bytes);
   if (!extent) {
     require(side == Side::any && !services.space.contains(pointer), CUDA_ERROR_INVALID_VALUE,
             "the pointer does not point to device memory");
     return Residence::pageable;
   }
   require(bytes <= extent->bytes, CUDA_ERROR_INVALID_VALUE, "the range is longer than the allocation it starts in");
-  require(extent->access >= needed, CUDA_ERROR_INVALID_VALUE, "the program has not given access to the memory");
-  using memory::Kind;
-  const bool is_elsewhere = extent->kind == Kind::device ? extent->device != device.ordinal()
-                                                         : extent->kind == Kind::host && side == Side::device;
-  if (extent->pooled && is_elsewhere) require_access(services, pointer, device);
+  require_access(services, *extent, pointer, side, needed, device);
   return extent->kind == Kind::host || extent->kind == Kind::registered ? Residence::pinned : Residence::device;
 }
 
@@ -62,9 +78,9 @@ Residences check(const MemoryServices& services, const Copy& copy, const Device&
   require(copy.height == 1 || (copy.target_pitch >= copy.width && copy.source_pitch >= copy.width),
           CUDA_ERROR_INVALID_VALUE, "a pitch is smaller than the width");
   return {check(services, copy.target, span(copy.width, copy.height, copy.depth, copy.target_pitch, copy.target_slice),
-                copy.target_side, memory::Access::read_write, device),
+                copy.target_side, Access::read_write, copy.target_device.value_or(device.ordinal())),
           check(services, copy.source, span(copy.width, copy.height, copy.depth, copy.source_pitch, copy.source_slice),
-                copy.source_side, memory::Access::read, device)};
+                copy.source_side, Access::read, copy.source_device.value_or(device.ordinal()))};
 }
 
 void perform(const Copy& copy) {
@@ -202,8 +218,8 @@ void check_fill(const MemoryServices& services, const Fill& fill, const Context&
   const std::size_t row = checked_product(fill.width, fill.element_bytes);
   require(fill.height == 1 || (fill.pitch >= row && fill.pitch % fill.element_bytes == 0), CUDA_ERROR_INVALID_VALUE,
           "the pitch is too small or not a multiple of the element's size");
-  check(services, fill.target, span(row, fill.height, 1, fill.pitch, 0), Side::device, memory::Access::read_write,
-        context.device());
+  check(services, fill.target, span(row, fill.height, 1, fill.pitch, 0), Side::device, Access::read_write,
+        context.device().ordinal());
 }
 
 void fill_async(const MemoryServices& services, Stream& stream, const Fill& fill) {

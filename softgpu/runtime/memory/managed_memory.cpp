@@ -17,7 +17,7 @@ enum class Owner { allocation, pool, program };
 // Whose memory it is: managed, by itself or from a pool, or the program's own.
 Owner check(const MemoryServices& services, MemoryRange range) {
   require(range.first != 0 && range.bytes != 0, CUDA_ERROR_INVALID_VALUE, "an empty range");
-  const auto extent = services.allocations.extent(to_pointer(range.first));
+  const auto extent = services.allocations.extent(to_pointer(range.first), range.bytes);
   if (!extent) {
     require(!services.space.contains(to_pointer(range.first)), CUDA_ERROR_INVALID_VALUE, "the range is not allocated");
     return Owner::program;

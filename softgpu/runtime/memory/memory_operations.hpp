@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "softgpu/memory/allocation_table.hpp"
@@ -45,6 +46,8 @@ struct Copy {
   std::size_t width = 0, height = 1, depth = 1;
   std::size_t target_pitch = 0, target_slice = 0, source_pitch = 0, source_slice = 0;
   Side target_side = Side::any, source_side = Side::any;
+  // The devices that have to have access to the memory; none: the stream's.
+  std::optional<int> target_device, source_device;
 
   std::size_t bytes() const { return checked_product(checked_product(width, height), depth); }
 };

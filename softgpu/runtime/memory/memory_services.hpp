@@ -44,8 +44,6 @@ struct MemoryServices {
   HandleTable<CUexternalMemory, ExternalMemory> external_memory;
   HandleTable<CUarray, Array> arrays;
   HandleTable<CUmipmappedArray, MipmappedArray> mipmapped_arrays;
-  // What a device may do with memory that is mapped by cuMemMap. Set up at the start.
-  std::function<CUmemAccess_flags(const std::byte* pointer, const CUmemLocation& location)> mapping_access;
   // How others give back memory that they hold and don't use, when there is no more. Set up at the start.
   std::vector<std::function<void()>> reclaimers;
 };

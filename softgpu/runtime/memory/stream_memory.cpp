@@ -68,7 +68,7 @@ class MemoryOperationsOp final : public Op {
 
 }  // namespace
 
-void check(const MemoryServices& services, const MemoryOperation& operation) {
+void check(const MemoryServices& services, const MemoryOperation& operation, const Context& context) {
   if (operation.kind == Kind::barrier) {
     require(operation.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU, CUDA_ERROR_INVALID_VALUE, "no such barrier");
     return;
@@ -80,9 +80,12 @@ void check(const MemoryServices& services, const MemoryOperation& operation) {
           CUDA_ERROR_INVALID_VALUE, "unknown flags");
   require(operation.address % operation.bytes == 0, CUDA_ERROR_INVALID_VALUE,
           "the address is not a multiple of the value's size");
-  const auto extent = services.allocations.extent(to_pointer(operation.address));
+  const auto extent = services.allocations.extent(to_pointer(operation.address), operation.bytes);
   require(extent && extent->bytes >= operation.bytes, CUDA_ERROR_INVALID_VALUE,
           "the address is not one of memory that devices can use");
+  const memory::Access needed = wait ? memory::Access::read : memory::Access::read_write;
+  require(!extent->mapped || extent->mapped->of(context.device().ordinal()) >= needed, CUDA_ERROR_INVALID_VALUE,
+          "the device was not given the access to the memory that the operation needs (cuMemSetAccess)");
 }
 
 OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations) {

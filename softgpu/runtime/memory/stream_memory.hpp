@@ -23,8 +23,9 @@ struct MemoryOperation {
   unsigned flags = 0;  // CUstreamWaitValue_flags, CUstreamWriteValue_flags
 };
 
-// Throws CUDA_ERROR_INVALID_VALUE for addresses that are not a device's to use, and for unknown flags.
-void check(const MemoryServices& services, const MemoryOperation& operation);
+// Throws CUDA_ERROR_INVALID_VALUE for addresses that are not a device's to use, or not the context's, and for unknown
+// flags.
+void check(const MemoryServices& services, const MemoryOperation& operation, const Context& context);
 // All of them, one after the other, in a stream that is not captured.
 void enqueue(Stream& stream, std::vector<MemoryOperation> operations);
 OpRef make_op(const OpPlace& place, std::vector<MemoryOperation> operations);

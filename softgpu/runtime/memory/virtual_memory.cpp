@@ -6,6 +6,7 @@
 
 #include "softgpu/runtime/base/devices.hpp"
 #include "softgpu/runtime/base/error.hpp"
+#include "softgpu/runtime/memory/access_flags.hpp"
 #include "softgpu/runtime/work/work_services.hpp"
 
 namespace softgpu::runtime {
@@ -14,33 +15,21 @@ namespace {
 using memory::Access;
 using memory::Allocation;
 
-constexpr int kHost = -1;                         // among devices' ordinals
-using Rights = std::map<int, CUmemAccess_flags>;  // by device; none for those that are not there
+using memory::Rights;
 
-// What a mapping's pages are, and who may use them.
+// What a mapping's pages are.
 class Mapping final : public memory::Backing {
  public:
   explicit Mapping(std::shared_ptr<PhysicalMemory> memory) : memory_(std::move(memory)) {}
 
   const std::shared_ptr<PhysicalMemory>& memory() const { return memory_; }
-  // Under VirtualMemory's lock.
-  Rights& rights() { return rights_; }
 
  private:
   const std::shared_ptr<PhysicalMemory> memory_;
-  Rights rights_;
 };
 
-Mapping& mapping_of(const Allocation& allocation) { return static_cast<Mapping&>(*allocation.backing); }
-
-// The pages' rights: the most that anybody has.
-Access strongest(const Rights& rights) {
-  Access access = Access::none;
-  for (const auto& [who, flags] : rights)
-    access = std::max(access, flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? Access::read_write
-                              : flags == CU_MEM_ACCESS_FLAGS_PROT_READ    ? Access::read
-                                                                          : Access::none);
-  return access;
+const std::shared_ptr<PhysicalMemory>& memory_of(const Allocation& mapping) {
+  return static_cast<const Mapping&>(*mapping.backing).memory();
 }
 
 // Who a location is, among those that can have rights to memory that is on a device or on the host.
@@ -52,28 +41,38 @@ int holder(const Devices& devices, const CUmemLocation& location, bool on_device
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       require(!on_device, CUDA_ERROR_NOT_SUPPORTED, "the host can't be given access to a device's memory");
-      return kHost;
+      return Rights::kHost;
     default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such location for access");
   }
 }
 
-Rights checked(const Devices& devices, std::span<const CUmemAccessDesc> access,
-               const std::vector<Allocation>& mappings) {
-  Rights rights;
+struct Grant {
+  int who;
+  Access access;
+};
+
+std::vector<Grant> checked(const Devices& devices, std::span<const CUmemAccessDesc> access,
+                           const std::vector<Allocation>& mappings) {
+  std::vector<Grant> grants;
   for (const CUmemAccessDesc& entry : access) {
     require(entry.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
                 entry.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
             CUDA_ERROR_INVALID_VALUE, "access is none, reading, or reading and writing");
     for (const Allocation& mapping : mappings)
-      rights[holder(devices, entry.location, mapping_of(mapping).memory()->on_device())] = entry.flags;
+      grants.push_back({holder(devices, entry.location, memory_of(mapping)->on_device()), access_from(entry.flags)});
   }
-  return rights;
+  return grants;
 }
 
-Access access_with(const Allocation& mapping, const Rights& added) {
-  Rights rights = added;
-  rights.insert(mapping_of(mapping).rights().begin(), mapping_of(mapping).rights().end());
-  return strongest(rights);
+bool takes_something(const std::vector<Grant>& grants, const Allocation& mapping) {
+  return std::any_of(grants.begin(), grants.end(),
+                     [&](const Grant& grant) { return grant.access < mapping.rights.of(grant.who); });
+}
+
+Rights rights_after(const std::vector<Grant>& grants, const Allocation& mapping) {
+  Rights rights = mapping.rights;
+  for (const Grant& grant : grants) rights.set(grant.who, grant.access);
+  return rights;
 }
 
 void require_multiple(std::size_t value, const char* message) {
@@ -132,7 +131,7 @@ void VirtualMemory::map(std::byte* base, std::size_t bytes, std::size_t offset,
                                           .kind = memory->on_device() ? memory::Kind::device : memory::Kind::host,
                                           .device = memory->on_device() ? properties.location.id : 0,
                                           .freed_by = memory::FreedBy::unmapping,
-                                          .access = Access::none,
+                                          .rights = {},
                                           .backing = std::make_shared<Mapping>(memory),
                                           .handle_types = static_cast<unsigned>(properties.requestedHandleTypes)});
   require(added, CUDA_ERROR_INVALID_VALUE, "memory is mapped to the range already");
@@ -191,19 +190,16 @@ void VirtualMemory::unmap(std::byte* base, std::size_t bytes) {
 void VirtualMemory::set_access(std::byte* base, std::size_t bytes, std::span<const CUmemAccessDesc> access) {
   std::unique_lock lock(mutex_);
   std::vector<Allocation> mappings = mappings_in(base, bytes);
-  const Rights added = checked(devices_, access, mappings);
-  const auto weakened = [&](const Allocation& mapping) { return access_with(mapping, added) < mapping.access; };
-  if (std::any_of(mappings.begin(), mappings.end(), weakened)) {
+  const std::vector<Grant> grants = checked(devices_, access, mappings);
+  if (std::any_of(mappings.begin(), mappings.end(), [&](const auto& one) { return takes_something(grants, one); })) {
     wait_without(lock);
     mappings = mappings_in(base, bytes);
   }
   for (const Allocation& mapping : mappings) {
-    const Access after = access_with(mapping, added);
-    require(memory::protect(mapping.base, mapping.size, after), CUDA_ERROR_OUT_OF_MEMORY,
+    const Rights after = rights_after(grants, mapping);
+    require(memory::protect(mapping.base, mapping.size, after.strongest()), CUDA_ERROR_OUT_OF_MEMORY,
             "the process has too many mappings");
-    for (const auto& [who, flags] : added) mapping_of(mapping).rights()[who] = flags;
-    allocations_.modify(mapping.base, [&](Allocation& entry) { entry.access = after; });
-    allocations_.note_change_of_access();
+    allocations_.set_rights(mapping.base, after);
   }
 }
 
@@ -212,17 +208,14 @@ CUmemAccess_flags VirtualMemory::access(const std::byte* pointer, const CUmemLoc
   const auto found = allocations_.find(pointer);
   require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
           "nothing is mapped to the address");
-  Mapping& mapping = mapping_of(*found);
-  const auto& rights = mapping.rights();
-  const auto it = rights.find(holder(devices_, location, mapping.memory()->on_device()));
-  return it == rights.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
+  return flags_of(found->rights.of(holder(devices_, location, memory_of(*found)->on_device())));
 }
 
 std::shared_ptr<PhysicalMemory> VirtualMemory::mapped_at(const std::byte* pointer) const {
   const auto found = allocations_.find(pointer);
   require(found && found->freed_by == memory::FreedBy::unmapping, CUDA_ERROR_INVALID_VALUE,
           "nothing is mapped to the address");
-  return mapping_of(*found).memory();
+  return memory_of(*found);
 }
 
 }  // namespace softgpu::runtime

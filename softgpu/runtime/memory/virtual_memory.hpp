@@ -1,7 +1,7 @@
 // Addresses that a program reserves, and what it maps to them (cuMemAddressReserve, cuMemMap, cuMemSetAccess).
 //
-// A mapping is an entry of the AllocationTable like any other memory. Access rights are those of its pages, which all
-// devices share: what one of them may do, all may.
+// A mapping is an entry of the AllocationTable like any other memory, with the rights to it. Its pages allow what
+// anybody may do; kernels of those who may do less have to ask (peer_access.hpp).
 #pragma once
 
 #include <cuda.h>
