@@ -97,6 +97,7 @@ class CUPRUM_API GraphDefinition : public NodePlace {
   friend struct std::hash<GraphDefinition>;
   explicit GraphDefinition(std::shared_ptr<cuprum::detail::GraphResource> graph)
       : NodePlace(std::move(graph), nullptr) {}
+  const void* identity() const noexcept;
 };
 
 /// Prints "graph 0x55d0c8a0 of 3 nodes".
@@ -104,10 +105,10 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const GraphDefinition& gr
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
-/// By which graph it stands for.
+/// By which graph it stands for. It stays the same when the graph goes.
 template <>
 struct std::hash<cuprum::graph::GraphDefinition> {
   std::size_t operator()(const cuprum::graph::GraphDefinition& graph) const noexcept {
-    return std::hash<const void*>()(graph.graph_.get());
+    return std::hash<const void*>()(graph.identity());
   }
 };

@@ -94,7 +94,7 @@ void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment> ke
 
 // The graph of an abandoned capture is destroyed with its last handle, of which builders of its bodies may have some.
 void take_abandoned(GraphBuilderResource& builder, CUgraph graph) noexcept {
-  builder.graph->handle = graph;
+  builder.graph->adopt(graph);
   if (builder.capture->has_destroyed_body) {
     leave_graph_to_driver(*builder.graph, take_kept(*builder.capture));
   } else {
@@ -181,7 +181,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   driver::captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
   try {
-    builder.graph->handle = capture_point(builder.stream).graph;
+    builder.graph->adopt(capture_point(builder.stream).graph);
   } catch (...) {
     abandon_capture(builder);
     throw;

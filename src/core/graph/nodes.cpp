@@ -244,14 +244,34 @@ GraphDefinition ChildGraphNode::child_graph() const {
 void ChildGraphNode::update(const GraphDefinition& child) const {
   GraphResource& graph = GraphAccess::graph(*this);
   const GraphResource& original = GraphAccess::graph(child);
-  // Handles of graphs inside of one graph share what keeps that.
-  if (!graph_.owner_before(GraphAccess::shared_graph(child)) && !GraphAccess::shared_graph(child).owner_before(graph_))
-    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
   const CUgraphNode node = GraphAccess::node(*this).handle;
   set(*this, core::child_request(original.handle));
   graph.forget_inner(node);
   core::copy_records(core::child_of(graph, node), original);
 }
+namespace {
+
+/// Handles of graphs inside of one graph share what keeps that.
+bool share_a_graph(const NodePlace& a, const NodePlace& b) {
+  const auto& graph_of_a = GraphAccess::shared_graph(a);
+  const auto& graph_of_b = GraphAccess::shared_graph(b);
+  return !graph_of_a.owner_before(graph_of_b) && !graph_of_b.owner_before(graph_of_a);
+}
+
+/// Whether a graph is `wanted`, or has it in a node. For handles that do not share what keeps them: other wrappers.
+/// Conditional nodes don't matter: the driver takes no child that has some.
+bool has_inside(CUgraph graph, CUgraph wanted) {
+  if (graph == wanted) return true;
+  const GraphDefinition view = GraphDefinition::from_handle(graph);
+  for (const GraphNode& node : view.nodes()) {
+    const auto child = node.as<ChildGraphNode>();
+    if (child && has_inside(child->child_graph().handle(), wanted)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 
 Event EventRecordNode::event() const {
   return known_event(*this, read<&Api::cuGraphEventRecordNodeGetEvent, CUevent>(*this));
@@ -264,6 +284,9 @@ Event EventWaitNode::event() const {
 }
 
 void EventWaitNode::update(const Event& event) const { set(*this, core::wait_request(event)); }
+  if (share_a_graph(*this, child) || has_inside(original.handle, graph.handle) ||
+      has_inside(core::child_of(graph, node).handle, original.handle))
+    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
 
 std::function<void()> HostCallbackNode::callback() const {
   const auto& known = GraphAccess::node(*this).known.callback;

@@ -48,6 +48,10 @@ struct NodeRecord {
   core::KnownOperands known = {};
 };
 
+  CUgraphNode identity = handle;  ///< the handle, also when the node is destroyed: what hashes are made of
+
+  /// The driver has destroyed the node.
+  void invalidate() noexcept { *this = NodeRecord{.handle = nullptr, .identity = identity}; }
 /// A graph of the driver's, or one inside of it.
 struct GraphResource : support::Counted<GraphResource> {
   enum class Ownership { ours, foreign, inner };
@@ -70,7 +74,11 @@ struct GraphResource : support::Counted<GraphResource> {
   /// The driver has destroyed the whole graph.
   void invalidate() noexcept;
 
-  CUgraph handle;  ///< null when it has gone with a node that it was in
+  /// The driver's graph is known now.
+  void adopt(CUgraph the_handle) noexcept { handle = identity = the_handle; }
+
+  CUgraph handle;    ///< null when it has gone with a node that it was in
+  CUgraph identity;  ///< the handle, also then: what hashes are made of
   Ownership ownership;
   const std::shared_ptr<const void> owner;  ///< of a foreign graph
   std::unordered_map<CUgraphNode, std::shared_ptr<NodeRecord>> records;
@@ -199,6 +207,9 @@ struct GraphAccess {
     return graph::GraphDefinition(std::shared_ptr<GraphResource>(outer, &inner));
   }
   static graph::GraphNode make(std::shared_ptr<GraphResource> graph, std::shared_ptr<NodeRecord> node) {
+  /// The same for a node that must be of this graph, whichever wrapper of it made the handle; `doing` begins the
+  /// message: "joining".
+  static NodeRecord& node_of(const GraphResource& graph, const graph::GraphNode& node, const char* doing);
     return graph::GraphNode(std::move(graph), std::move(node));
   }
   template <typename Kind>
