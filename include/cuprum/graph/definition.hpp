@@ -81,7 +81,8 @@ class CUPRUM_API GraphDefinition : public NodePlace {
   /// nodes as frames. The same graph gives the same text, but for handles.
   std::string to_dot(const GraphPictureOptions& options = {}) const;
 
-  /// Has Graphviz draw that. Throws NotSupported where its program "dot" is not installed, Error when it fails.
+  /// Has Graphviz draw that; a file of that name is replaced when that is done. Throws NotSupported where its program
+  /// "dot" is not installed, SystemError when it fails or the file can't be written.
   void save_svg(const std::string& path, const GraphPictureOptions& options = {}) const;
 
   /// Whether it has not gone with a node that it was in.
