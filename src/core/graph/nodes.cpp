@@ -57,6 +57,14 @@ std::shared_ptr<const void> owner_of(const GraphNode& node, std::size_t index) {
   return index < owners.size() ? owners[index] : nullptr;
 }
 
+// Nodes of this library copy from and to addresses alone; those that were captured, or that other code added, need not.
+void check_begins_at_address(const GraphNode& node, CUmemorytype type, std::size_t offsets) {
+  if (type != CU_MEMORYTYPE_ARRAY && offsets == 0) return;
+  throw NotSupported(text(node,
+                          " copies from or to an array, or a part that begins at an offset: that can't be said by "
+                          "an address. Give update() both sides and the shape"));
+}
+
 // A handle that was closed still stands for an event that the graph keeps.
 Event known_event(const GraphNode& node, CUevent handle) {
   const Event& known = GraphAccess::node(node).known.event;
@@ -226,9 +234,17 @@ void MemcpyNode::update(const Operand& dst, const Operand& src, const CopyExtent
   set(*this, core::memcpy_request(guard.context(), dst, src, extent));
 }
 
-Operand MemcpyNode::dst_operand() const { return Operand(dst(), owner_of(*this, 0)); }
+Operand MemcpyNode::dst_operand() const {
+  const CUDA_MEMCPY3D copy = memcpy_params(*this);
+  check_begins_at_address(*this, copy.dstMemoryType, copy.dstXInBytes + copy.dstY + copy.dstZ + copy.dstLOD);
+  return Operand(core::dst_address(copy), owner_of(*this, 0));
+}
 
-Operand MemcpyNode::src_operand() const { return Operand(src(), owner_of(*this, 1)); }
+Operand MemcpyNode::src_operand() const {
+  const CUDA_MEMCPY3D copy = memcpy_params(*this);
+  check_begins_at_address(*this, copy.srcMemoryType, copy.srcXInBytes + copy.srcY + copy.srcZ + copy.srcLOD);
+  return Operand(core::src_address(copy), owner_of(*this, 1));
+}
 
 void MemcpyNode::update_dst(const Operand& dst) const { update(dst, src_operand(), extent()); }
 
@@ -236,19 +252,6 @@ void MemcpyNode::update_src(const Operand& src) const { update(dst_operand(), sr
 
 // ---- Child graphs, events and callbacks -----------------------------------------------------------------------------
 
-GraphDefinition ChildGraphNode::child_graph() const {
-  GraphResource& graph = GraphAccess::graph(*this);
-  return GraphAccess::definition(graph_, core::child_of(graph, GraphAccess::node(*this).handle));
-}
-
-void ChildGraphNode::update(const GraphDefinition& child) const {
-  GraphResource& graph = GraphAccess::graph(*this);
-  const GraphResource& original = GraphAccess::graph(child);
-  const CUgraphNode node = GraphAccess::node(*this).handle;
-  set(*this, core::child_request(original.handle));
-  graph.forget_inner(node);
-  core::copy_records(core::child_of(graph, node), original);
-}
 namespace {
 
 /// Handles of graphs inside of one graph share what keeps that.
@@ -272,6 +275,22 @@ bool has_inside(CUgraph graph, CUgraph wanted) {
 
 }  // namespace
 
+GraphDefinition ChildGraphNode::child_graph() const {
+  GraphResource& graph = GraphAccess::graph(*this);
+  return GraphAccess::definition(graph_, core::child_of(graph, GraphAccess::node(*this).handle));
+}
+
+void ChildGraphNode::update(const GraphDefinition& child) const {
+  GraphResource& graph = GraphAccess::graph(*this);
+  const GraphResource& original = GraphAccess::graph(child);
+  const CUgraphNode node = GraphAccess::node(*this).handle;
+  if (share_a_graph(*this, child) || has_inside(original.handle, graph.handle) ||
+      has_inside(core::child_of(graph, node).handle, original.handle))
+    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
+  set(*this, core::child_request(original.handle));
+  graph.forget_inner(node);
+  core::copy_records(core::child_of(graph, node), original);
+}
 
 Event EventRecordNode::event() const {
   return known_event(*this, read<&Api::cuGraphEventRecordNodeGetEvent, CUevent>(*this));
@@ -284,9 +303,6 @@ Event EventWaitNode::event() const {
 }
 
 void EventWaitNode::update(const Event& event) const { set(*this, core::wait_request(event)); }
-  if (share_a_graph(*this, child) || has_inside(original.handle, graph.handle) ||
-      has_inside(core::child_of(graph, node).handle, original.handle))
-    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
 
 std::function<void()> HostCallbackNode::callback() const {
   const auto& known = GraphAccess::node(*this).known.callback;
