@@ -97,13 +97,13 @@ void update_memcpy(const MemcpyNode& self, nb::handle dst, nb::handle src, std::
   if (dst.is_none() && !dst_owner.is_none()) throw nb::value_error("dst_owner requires dst");
   if (src.is_none() && !src_owner.is_none()) throw nb::value_error("src_owner requires src");
   if (dst.is_none() && src.is_none() && !size) return;
-  const Operand target = dst.is_none() ? self.dst_operand() : operand_from(dst, dst_owner, "dst");
-  const Operand source = src.is_none() ? self.src_operand() : operand_from(src, src_owner, "src");
-  if (size) {
-    self.update(target, source, *size);
-  } else {
-    self.update(target, source, self.extent());
-  }
+  const std::size_t row = self.extent().width;
+  if (self.extent() != CopyExtent{.width = row})
+    throw NotSupported("a multidimensional or pitched copy can't be updated: add another node in its place");
+  // As cuda.core has it, the node decides, whatever it is to become: of arrays and offsets these know.
+  const Operand old_target = self.dst_operand(), old_source = self.src_operand();
+  self.update(dst.is_none() ? old_target : operand_from(dst, dst_owner, "dst"),
+              src.is_none() ? old_source : operand_from(src, src_owner, "src"), size.value_or(row));
 }
 
 nb::object memory_type_of(const AllocNode& self) {

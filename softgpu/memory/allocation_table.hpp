@@ -29,14 +29,20 @@ enum class Kind : std::uint8_t {
 
 // How a program gives memory back.
 enum class FreedBy : std::uint8_t {
-  freeing,           // cuMemFree and the like
-  freeing_external,  // cuMemFree, of a buffer of external memory
-  module_unload,     // a module's variables
-  closing,           // cuIpcCloseMemHandle
-  unmapping,         // cuMemUnmap
-  destroying,        // cuArrayDestroy
-  graph,             // nodes of a graph, and as stream-ordered memory
+  freeing,              // cuMemFree and the like
+  freeing_external,     // cuMemFree, of a buffer of external memory
+  module_unload,        // a module's variables
+  closing,              // cuIpcCloseMemHandle
+  unmapping,            // cuMemUnmap
+  destroying,           // cuArrayDestroy
+  destroying_external,  // cuMipmappedArrayDestroy, of an array of external memory
+  graph,                // nodes of a graph, and as stream-ordered memory
 };
+
+// Whether what lies behind it is external memory.
+constexpr bool is_external(FreedBy freed_by) {
+  return freed_by == FreedBy::freeing_external || freed_by == FreedBy::destroying_external;
+}
 
 struct Allocation {
   std::byte* base = nullptr;

@@ -16,13 +16,10 @@
 namespace cuprum::support {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, int error) {
-  throw InvalidArgument(text("'", path, "' can't be written: ", std::strerror(error)));
-}
-
 struct NewFile {
-  std::string path;
-  FileDescriptor file;
+  std::string path = {};
+  FileDescriptor file = {};
+  int error = 0;  // why there is none
 };
 
 // A name that nobody uses. It is drawn: processes in different containers may have the same number and write to the
@@ -30,11 +27,11 @@ struct NewFile {
 NewFile create_beside(const std::string& path) {
   for (;;) {
     std::uint64_t drawn = 0;
-    if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) refuse(path, errno);
+    if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) return {.error = errno};
     NewFile made{text(path, ".new-", std::hex, drawn), {}};
     made.file = FileDescriptor(open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (made.file) return made;
-    if (errno != EEXIST) refuse(path, errno);
+    if (errno != EEXIST) return {.error = errno};
   }
 }
 
@@ -50,14 +47,19 @@ int write_all(FileDescriptor& file, std::string_view bytes) {
 
 }  // namespace
 
-void write_file(const std::string& path, std::string_view bytes) {
+int try_write_file(const std::string& path, std::string_view bytes) {
   (void)c_string(path, "the path of a file");  // the calls below would take a part of it
   NewFile temporary = create_beside(path);
+  if (temporary.error != 0) return temporary.error;
   int error = write_all(temporary.file, bytes);
   if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  unlink(temporary.path.c_str());
-  refuse(path, error);
+  if (error != 0) unlink(temporary.path.c_str());
+  return error;
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  if (const int error = try_write_file(path, bytes))
+    throw InvalidArgument(text("'", path, "' can't be written: ", std::strerror(error)));
 }
 
 }  // namespace cuprum::support

@@ -9,4 +9,7 @@ namespace cuprum::support {
 /// InvalidArgument that says why it can't be written; then nothing is left behind.
 void write_file(const std::string& path, std::string_view bytes);
 
+/// The same; returns what went wrong, a number as in errno, or 0. Throws InvalidArgument for a path with a NUL inside.
+[[nodiscard]] int try_write_file(const std::string& path, std::string_view bytes);
+
 }  // namespace cuprum::support

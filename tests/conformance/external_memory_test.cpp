@@ -1,4 +1,6 @@
 // External memory: importing it, and buffers of it.
+#include "conformance/external_memory.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -7,58 +9,12 @@
 
 #include "conformance/checkpoint.hpp"
 #include "conformance/gate.hpp"
-#include "conformance/semaphore.hpp"
 
 namespace conformance {
 namespace {
 
-constexpr auto kMemfdType = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-
-// The program's side: a memfd, mapped.
-class SharedMemory {
- public:
-  explicit SharedMemory(size_t bytes)
-      : bytes_(bytes), descriptor_(memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    EXPECT_EQ(ftruncate(descriptor_.get(), static_cast<off_t>(bytes)), 0);
-    memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
-    EXPECT_NE(memory_, MAP_FAILED);
-  }
-  ~SharedMemory() { munmap(memory_, bytes_); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-  unsigned char* data() const { return static_cast<unsigned char*>(memory_); }
-  size_t bytes() const { return bytes_; }
-  const OwnedDescriptor& descriptor() const { return descriptor_; }
-
- private:
-  const size_t bytes_;
-  const OwnedDescriptor descriptor_;
-  void* memory_ = nullptr;
-};
-
-CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_description(int descriptor, size_t bytes) {
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
-  description.type = kMemfdType;
-  description.handle.fd = descriptor;
-  description.size = bytes;
-  return description;
-}
-
-CUexternalMemory imported(const SharedMemory& memory) {
-  CUexternalMemory external = nullptr;
-  const auto description = memory_description(memory.descriptor().duplicate(), memory.bytes());
-  EXPECT_SUCCESS(CU(cuImportExternalMemory)(&external, &description));
-  EXPECT_FALSE(is_open(description.handle.fd));
-  return external;
-}
-
 CUresult import(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& description) {
-  CUexternalMemory external = nullptr;
-  const CUresult result = CU(cuImportExternalMemory)(&external, &description);
-  if (result == CUDA_SUCCESS) {
-    EXPECT_SUCCESS(CU(cuDestroyExternalMemory)(external));
-  }
-  return result;
+  return import_and_destroy(CU(cuImportExternalMemory), CU(cuDestroyExternalMemory), description);
 }
 
 CUresult map(CUdeviceptr* pointer, CUexternalMemory memory, size_t offset, size_t bytes, unsigned flags = 0) {
@@ -68,18 +24,6 @@ CUresult map(CUdeviceptr* pointer, CUexternalMemory memory, size_t offset, size_
   description.flags = flags;
   return CU(cuExternalMemoryGetMappedBuffer)(pointer, memory, &description);
 }
-
-// Memory of memfd_create().
-class ExternalMemfd : public DriverTest {
- protected:
-  void SetUp() override {
-    if (!is_softgpu()) GTEST_SKIP() << "NVIDIA's driver imports memory of graphics APIs, and none of Linux";
-    DriverTest::SetUp();
-  }
-  void TearDown() override {
-    if (is_softgpu()) DriverTest::TearDown();
-  }
-};
 
 TEST_F(ExternalMemfd, IsWhatTheProgramHas) {
   const SharedMemory memory(16384);
@@ -196,6 +140,44 @@ TEST_F(ExternalMemfd, CantBeCutShort) {
   const CUexternalMemory external = imported(memory);
   EXPECT_NE(ftruncate(memory.descriptor().get(), 0), 0);
   EXPECT_SUCCESS(CU(cuDestroyExternalMemory)(external));
+}
+
+// Whose mappings the system makes of whole huge pages, whatever length it is asked for.
+TEST_F(ExternalMemfd, OfHugePagesTakesNothingFromItsNeighbours) {
+  constexpr size_t kHugePage = size_t{2} << 20, kBytes = 2 * kHugePage;
+  const int descriptor = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+  if (descriptor < 0) GTEST_SKIP() << "the system has no huge pages";
+  const OwnedDescriptor file(descriptor);
+  ASSERT_EQ(ftruncate(descriptor, kBytes), 0) << "huge pages of 2 MiB";
+  void* own = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (own == MAP_FAILED) GTEST_SKIP() << "the system has no free huge pages";
+  CUexternalMemory external = nullptr;
+  const auto description = memory_description(file.duplicate(), kBytes);
+  ASSERT_SUCCESS(CU(cuImportExternalMemory)(&external, &description));
+  constexpr std::pair<size_t, size_t> kParts[] = {
+      {100, 1000}, {0, kHugePage + 4096}, {kHugePage + 100, 50}, {kHugePage - 8, 16}, {0, kBytes}};
+  std::vector<CUdeviceptr> buffers, neighbours;
+  for (const auto& [offset, bytes] : kParts) {
+    buffers.emplace_back();
+    ASSERT_SUCCESS(map(&buffers.back(), external, offset, bytes)) << offset;
+    neighbours.emplace_back();
+    ASSERT_SUCCESS(CU(cuMemAlloc)(&neighbours.back(), 4096));
+    ASSERT_SUCCESS(CU(cuMemsetD8)(neighbours.back(), 1, 4096));
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    ASSERT_SUCCESS(CU(cuMemsetD8)(buffers[i], static_cast<unsigned char>(10 + i), kParts[i].second));
+    ASSERT_SUCCESS(CU(cuCtxSynchronize)());
+    EXPECT_EQ(static_cast<unsigned char*>(own)[kParts[i].first + kParts[i].second - 1], 10 + i);
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_SUCCESS(CU(cuMemFree)(buffers[i]));
+    std::vector<unsigned char> found(4096);
+    EXPECT_SUCCESS(CU(cuMemcpyDtoH)(found.data(), neighbours[i], found.size()));
+    EXPECT_EQ(found, std::vector<unsigned char>(4096, 1)) << i;
+    EXPECT_SUCCESS(CU(cuMemFree)(neighbours[i]));
+  }
+  EXPECT_SUCCESS(CU(cuDestroyExternalMemory)(external));
+  munmap(own, kBytes);
 }
 
 // That is mapped when its context goes.

@@ -19,12 +19,7 @@ using ExternalSemaphores = SemaphoreTest;
 using std::chrono::milliseconds;
 
 CUresult import(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC& description) {
-  CUexternalSemaphore semaphore = nullptr;
-  const CUresult result = CU(cuImportExternalSemaphore)(&semaphore, &description);
-  if (result == CUDA_SUCCESS) {
-    EXPECT_SUCCESS(CU(cuDestroyExternalSemaphore)(semaphore));
-  }
-  return result;
+  return import_and_destroy(CU(cuImportExternalSemaphore), CU(cuDestroyExternalSemaphore), description);
 }
 CUresult import(CUexternalSemaphoreHandleType type, int descriptor) {
   return import(semaphore_description(type, descriptor));

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "conformance/driver.hpp"
@@ -45,6 +46,18 @@ inline CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC semaphore_description(CUexternalSemap
   description.type = type;
   description.handle.fd = descriptor;
   return description;
+}
+
+// Imports what is described and lets go of it: `import` and `destroy` are the driver's functions for that.
+template <typename Handle, typename Description>
+CUresult import_and_destroy(CUresult (*import)(Handle*, const Description*), CUresult (*destroy)(Handle),
+                            const std::type_identity_t<Description>& description) {
+  Handle imported = nullptr;
+  const CUresult result = import(&imported, &description);
+  if (result == CUDA_SUCCESS) {
+    EXPECT_SUCCESS(destroy(imported));
+  }
+  return result;
 }
 
 class TestSemaphore {

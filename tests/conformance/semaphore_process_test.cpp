@@ -21,37 +21,39 @@ TEST_F(ChildProcess, DISABLED_SignalsAfterWaiting) {
   EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
 }
 
-TEST_F(SemaphoreProcesses, SignalEachOther) {
+// A process that waits for a request and then gives an answer.
+struct Answerer {
+  Answerer() {
+    process.channel().send_descriptor(request.descriptor());
+    const OwnedDescriptor sent(answer.duplicate());
+    process.channel().send_descriptor(sent.get());
+  }
   const Eventfd request;
   const Timeline answer;
-  Child child("ChildProcess.DISABLED_SignalsAfterWaiting");
-  child.channel().send_descriptor(request.descriptor());
-  const OwnedDescriptor sent(answer.duplicate());
-  child.channel().send_descriptor(sent.get());
-  const TestSemaphore to(kEventfdType, request.duplicate()), from(kTimelineType, answer.duplicate());
+  Child process{"ChildProcess.DISABLED_SignalsAfterWaiting"};
+};
+
+TEST_F(SemaphoreProcesses, SignalEachOther) {
+  Answerer answerer;
+  const TestSemaphore to(kEventfdType, answerer.request.duplicate()), from(kTimelineType, answerer.answer.duplicate());
   const TestStream stream;
   to.signal(stream.get());
   from.wait(stream.get(), 5);
   EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
-  EXPECT_EQ(child.wait(), 0);
+  EXPECT_EQ(answerer.process.wait(), 0);
 }
 
 // Nobody can end the wait any more, and it goes on; the program can, since it has the semaphore, too.
 TEST_F(SemaphoreProcesses, ASignallerThatDiesLeavesTheSemaphoreAsItWas) {
-  const Eventfd request;
-  const Timeline answer;
-  Child child("ChildProcess.DISABLED_SignalsAfterWaiting");
-  child.channel().send_descriptor(request.descriptor());
-  const OwnedDescriptor sent(answer.duplicate());
-  child.channel().send_descriptor(sent.get());
-  child.channel().await();
-  const TestSemaphore from(kTimelineType, answer.duplicate());
+  Answerer answerer;
+  answerer.process.channel().await();
+  const TestSemaphore from(kTimelineType, answerer.answer.duplicate());
   const TestStream stream;
   from.wait(stream.get(), 5);
-  child.kill();
+  answerer.process.kill();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_CUDA_ERROR(CUDA_ERROR_NOT_READY, CU(cuStreamQuery)(stream.get()));
-  answer.signal(6);
+  answerer.answer.signal(6);
   EXPECT_SUCCESS(CU(cuStreamSynchronize)(stream.get()));
 }
 

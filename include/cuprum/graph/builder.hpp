@@ -50,8 +50,9 @@ enum class CaptureMode {
 /// A cheap handle: copies share one builder. What is queued on its stream between begin_building() and end_building()
 /// does not run but becomes nodes of a graph, in the order that the stream, and others that wait for it, would give
 /// it. One thread at a time may use it, and, unless the mode is relaxed, the one that began must end; any thread may
-/// close it: what has begun comes to its end first. Made by Stream::create_graph_builder and
-/// Device::create_graph_builder, and by other builders.
+/// close it: what has begun comes to its end first. The builders of one split(), and those of conditional bodies, may
+/// be used by a thread each. Made by Stream::create_graph_builder and Device::create_graph_builder, and by other
+/// builders.
 ///
 /// A call that can't be captured throws, and breaks the capture; end_building() then throws, too, and says which call
 /// that was. The stream is as before then, and building can begin anew.
@@ -62,8 +63,9 @@ class CUPRUM_API GraphBuilder {
 
   /// What is captured, and what everything that takes a stream takes.
   Stream stream() const;
-  /// So that a builder can be passed there.
-  operator Stream() const { return stream(); }
+  /// So that a builder can be passed there. Throws InvalidArgument for one from split() that was not joined before the
+  /// capture ended: what is queued there would not become a part of the graph.
+  operator Stream() const;
 
   /// Begins the capture, and returns the builder. Throws InvalidArgument when it has begun already.
   GraphBuilder begin_building(CaptureMode mode = CaptureMode::relaxed) const;
@@ -90,11 +92,12 @@ class CUPRUM_API GraphBuilder {
   void debug_dot_print(const std::string& path, const GraphDebugPrintOptions& options = {}) const;
 
   /// `count` builders, of which this is the first: what each captures from now on runs at the same time as what the
-  /// others do. The others have streams of their own.
+  /// others do. The others have streams of their own. When it throws, nothing of them takes part in the capture.
   std::vector<GraphBuilder> split(std::size_t count) const;
 
   /// Makes what one of them captures from now on come after what all have captured, and returns that: the one that is
-  /// not from split(), if there is one, else the first. The others are closed.
+  /// not from split(), if there is one, else the first. The others are closed; when it throws, none is. Throws
+  /// InvalidArgument for builders of different captures.
   static GraphBuilder join(const std::vector<GraphBuilder>& builders);
   /// The same with the builders one by one.
   template <std::same_as<GraphBuilder>... Others>

@@ -81,7 +81,8 @@ class CUPRUM_API GraphDefinition : public NodePlace {
   /// nodes as frames. The same graph gives the same text, but for handles.
   std::string to_dot(const GraphPictureOptions& options = {}) const;
 
-  /// Has Graphviz draw that. Throws NotSupported where its program "dot" is not installed, Error when it fails.
+  /// Has Graphviz draw that; a file of that name is replaced when that is done. Throws NotSupported where its program
+  /// "dot" is not installed, SystemError when it fails or the file can't be written.
   void save_svg(const std::string& path, const GraphPictureOptions& options = {}) const;
 
   /// Whether it has not gone with a node that it was in.
@@ -97,6 +98,7 @@ class CUPRUM_API GraphDefinition : public NodePlace {
   friend struct std::hash<GraphDefinition>;
   explicit GraphDefinition(std::shared_ptr<cuprum::detail::GraphResource> graph)
       : NodePlace(std::move(graph), nullptr) {}
+  const void* identity() const noexcept;
 };
 
 /// Prints "graph 0x55d0c8a0 of 3 nodes".
@@ -104,10 +106,10 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, const GraphDefinition& gr
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
-/// By which graph it stands for.
+/// By which graph it stands for. It stays the same when the graph goes.
 template <>
 struct std::hash<cuprum::graph::GraphDefinition> {
   std::size_t operator()(const cuprum::graph::GraphDefinition& graph) const noexcept {
-    return std::hash<const void*>()(graph.graph_.get());
+    return std::hash<const void*>()(graph.identity());
   }
 };

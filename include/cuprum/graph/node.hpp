@@ -105,6 +105,7 @@ class CUPRUM_API GraphNode : public NodePlace {
   friend struct std::hash<GraphNode>;
   GraphNode(std::shared_ptr<cuprum::detail::GraphResource> graph, std::shared_ptr<cuprum::detail::NodeRecord> node)
       : NodePlace(std::move(graph), std::move(node)) {}
+  const void* identity() const noexcept;
 };
 
 /// Prints "kernel node 0x55d0c8a0".
@@ -114,10 +115,10 @@ CUPRUM_API std::ostream& operator<<(std::ostream& out, GraphNodeType type);
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph
 
-/// By which node it stands for.
+/// By which node it stands for. It stays the same when the node is destroyed.
 template <>
 struct std::hash<cuprum::graph::GraphNode> {
   std::size_t operator()(const cuprum::graph::GraphNode& node) const noexcept {
-    return std::hash<const void*>()(node.node_.get());
+    return std::hash<const void*>()(node.identity());
   }
 };

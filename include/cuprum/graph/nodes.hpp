@@ -139,7 +139,8 @@ class CUPRUM_API MemcpyNode : public GraphNode {
   DevicePointer dst() const;
   /// Where it reads.
   DevicePointer src() const;
-  /// Where it writes as something to pass to update(), with what keeps it.
+  /// Where it writes as something to pass to update(), with what keeps it. Throws NotSupported for an array, and for a
+  /// part at an offset, as there are in captured nodes and in those of other code.
   Operand dst_operand() const;
   /// Where it reads, in the same way.
   Operand src_operand() const;
@@ -152,9 +153,9 @@ class CUPRUM_API MemcpyNode : public GraphNode {
   void update(const Operand& dst, const Operand& src, std::size_t size) const;
   /// The same in two or three dimensions.
   void update(const Operand& dst, const Operand& src, const CopyExtent& extent) const;
-  /// The same copy to other memory.
+  /// The same copy to other memory; see src_operand().
   void update_dst(const Operand& dst) const;
-  /// The same copy from other memory.
+  /// The same copy from other memory; see dst_operand().
   void update_src(const Operand& src) const;
 
   /// See GraphNode::as.

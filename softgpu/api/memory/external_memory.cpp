@@ -1,12 +1,18 @@
-// External memory: importing it, and buffers of it.
+// External memory: importing it, and buffers and arrays of it.
 #include "softgpu/runtime/memory/external_memory.hpp"
 
 #include "softgpu/api/base/reserved.hpp"
+#include "softgpu/runtime/memory/array.hpp"
 
 namespace softgpu::api {
 namespace {
 
 constexpr unsigned kKnownMemoryFlags = CUDA_EXTERNAL_MEMORY_DEDICATED;
+
+std::shared_ptr<runtime::ExternalMemory> find_external(CUexternalMemory memory) {
+  return find(Driver::get().memory().external_memory, memory,
+              "not external memory, or external memory that was destroyed");
+}
 
 }  // namespace
 }  // namespace softgpu::api
@@ -36,14 +42,24 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* pointer, CUexternalMemory 
     require_pointer(request, "no description of the buffer");
     require_no_flags(request->flags);
     require_zero(request->reserved);
-    auto& services = Driver::get().memory();
-    const auto found =
-        find(services.external_memory, memory, "not external memory, or external memory that was destroyed");
-    *pointer = runtime::ExternalMemory::map(services, found, request->offset, request->size);
+    *pointer =
+        runtime::ExternalMemory::map(Driver::get().memory(), find_external(memory), request->offset, request->size);
   });
 }
 
-// Buffers that are mapped stay.
+CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray* array, CUexternalMemory memory,
+                                                 const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* request) {
+  return call_in_context(__func__, [&](Context&) {
+    require_pointer(array);
+    require_pointer(request, "no description of the array");
+    require_zero(request->reserved);
+    auto& services = Driver::get().memory();
+    *array = services.mipmapped_arrays.add(runtime::MipmappedArray::map(
+        services, find_external(memory), request->offset, request->arrayDesc, request->numLevels));
+  });
+}
+
+// Buffers and arrays that are mapped stay.
 CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
   return call(__func__, [&] {
     require_pointer(memory, "no external memory");

@@ -1,7 +1,9 @@
 #include "softgpu/runtime/base/imported_descriptor.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -40,6 +42,16 @@ std::size_t seal_size(const memory::Descriptor& descriptor) {
   struct stat status;
   require(fstat(descriptor.number(), &status) == 0, CUDA_ERROR_OPERATING_SYSTEM, "the memory's size is not known");
   return static_cast<std::size_t>(status.st_size);
+}
+
+std::size_t page_bytes(const memory::Descriptor& descriptor) {
+  struct statfs status;
+  require(fstatfs(descriptor.number(), &status) == 0, CUDA_ERROR_OPERATING_SYSTEM, "the memory's pages are not known");
+  if (status.f_type != HUGETLBFS_MAGIC) return memory::kPageBytes;
+  const auto bytes = static_cast<std::size_t>(status.f_bsize);
+  require(bytes <= memory::kHugePageBytes, CUDA_ERROR_NOT_SUPPORTED,
+          "softgpu imports memory of huge pages of 2 MiB, and of none that are larger");
+  return bytes;
 }
 
 }  // namespace softgpu::runtime

@@ -18,4 +18,8 @@ bool is_eventfd(const memory::Descriptor& descriptor);
 // Throws CUDA_ERROR_INVALID_HANDLE for anything else, and for one that does not let itself be sealed.
 std::size_t seal_size(const memory::Descriptor& descriptor);
 
+// Of what pages a memfd is: mappings of it begin and end with one. Throws CUDA_ERROR_NOT_SUPPORTED for larger ones than
+// addresses are handed out for.
+std::size_t page_bytes(const memory::Descriptor& descriptor);
+
 }  // namespace softgpu::runtime

@@ -30,8 +30,7 @@ bool shares_memory(const MemoryServices& services) {
   SharedMemorySearch search;
   for (int i = 0; i < services.devices.count(); ++i) services.devices.at(i).heap()->visit(search);
   const auto is_file_of_others = [](const memory::Allocation& allocation) {
-    return allocation.freed_by == memory::FreedBy::closing ||
-           allocation.freed_by == memory::FreedBy::freeing_external ||
+    return allocation.freed_by == memory::FreedBy::closing || memory::is_external(allocation.freed_by) ||
            dynamic_cast<const memory::SharedFile*>(allocation.backing.get()) != nullptr;
   };
   const auto pools = services.pools.all();

@@ -80,7 +80,7 @@ void release(MemoryServices& services, const memory::Allocation& allocation) {
     allocation.pool->free_now(allocation.base);
   else if (allocation.freed_by == memory::FreedBy::closing)  // another process's, counted there
     services.space.unclaim(allocation.base, allocation.size);
-  else if (allocation.freed_by == memory::FreedBy::freeing_external)
+  else if (memory::is_external(allocation.freed_by))
     unmap_external(services.space, allocation);
   else
     heap_of(services, allocation.kind, allocation.device).release(allocation.base, allocation.size);

@@ -5,6 +5,7 @@
 
 #include "softgpu/runtime/base/device.hpp"
 #include "softgpu/runtime/memory/array_format.hpp"
+#include "softgpu/runtime/memory/external_memory.hpp"
 #include "softgpu/runtime/memory/memory_operations.hpp"
 #include "softgpu/runtime/memory/memory_services.hpp"
 #include "softgpu/runtime/work/context.hpp"
@@ -117,8 +118,10 @@ std::uint32_t at_least_one(std::size_t extent) { return static_cast<std::uint32_
 struct Layout {
   Image image;
   std::array<std::size_t, texture::kMaxLevels> offsets{};
-  std::size_t bytes = 0;
+  std::size_t end = 0;    // of the last texel
+  std::size_t bytes = 0;  // of all levels, which begin at multiples of
 };
+constexpr std::size_t kLevelAlignment = 512;
 
 Layout lay_out(const Descriptor& descriptor, unsigned levels) {
   Layout layout;
@@ -138,16 +141,19 @@ Layout lay_out(const Descriptor& descriptor, unsigned levels) {
     level.pitch = std::size_t{level.width} * image.format.bytes();
     level.slice_bytes = level.pitch * level.height;
     layout.offsets[k] = layout.bytes;
-    constexpr std::size_t kAlignment = 512;
-    layout.bytes += (level.slice_bytes * level.slices + kAlignment - 1) / kAlignment * kAlignment;
+    layout.end = layout.bytes + level.slice_bytes * level.slices;
+    layout.bytes = memory::round_up(layout.end, kLevelAlignment);
   }
   return layout;
 }
 
-Image allocate(MemoryServices& services, Context& context, Layout layout) {
-  std::byte* base = allocate_array(services, context, layout.bytes);
+Image image_at(std::byte* base, Layout layout) {
   for (unsigned k = 0; k < layout.image.level_count; ++k) layout.image.levels[k].base = base + layout.offsets[k];
   return layout.image;
+}
+
+Image allocate(MemoryServices& services, Context& context, const Layout& layout) {
+  return image_at(allocate_array(services, context, layout.bytes), layout);
 }
 
 unsigned levels_of(const Descriptor& descriptor) {
@@ -190,6 +196,18 @@ std::shared_ptr<MipmappedArray> MipmappedArray::create(MemoryServices& services,
   const unsigned count = std::clamp(levels, 1u, levels_of(descriptor));
   return std::make_shared<MipmappedArray>(services, context, descriptor,
                                           allocate(services, context, lay_out(descriptor, count)));
+}
+
+std::shared_ptr<MipmappedArray> MipmappedArray::map(MemoryServices& services,
+                                                    const std::shared_ptr<ExternalMemory>& source, std::size_t offset,
+                                                    const Descriptor& descriptor, unsigned levels) {
+  check(source->context().device(), descriptor, true);
+  require(offset % kLevelAlignment == 0, CUDA_ERROR_INVALID_VALUE,
+          "an array in external memory begins at a multiple of 512 bytes");
+  const Layout layout = lay_out(descriptor, std::clamp(levels, 1u, levels_of(descriptor)));
+  const CUdeviceptr base =
+      ExternalMemory::map(services, source, offset, layout.end, memory::FreedBy::destroying_external);
+  return std::make_shared<MipmappedArray>(services, source->context(), descriptor, image_at(to_pointer(base), layout));
 }
 
 MipmappedArray::MipmappedArray(MemoryServices& services, Context& context, const Descriptor& descriptor,

@@ -11,6 +11,7 @@
 namespace softgpu::runtime {
 
 class Context;
+class ExternalMemory;
 struct MemoryServices;
 
 class Array {
@@ -40,6 +41,11 @@ class MipmappedArray {
   // At least one level, and at most as many as there are down to a single texel, whatever is asked for.
   static std::shared_ptr<MipmappedArray> create(MemoryServices& services, Context& context,
                                                 const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned levels);
+  // In external memory: plain rows without gaps, slices and layers behind each other, each level at the next multiple
+  // of 512 bytes from the first one's beginning. Throws CUDA_ERROR_INVALID_VALUE for a part that is not in it.
+  static std::shared_ptr<MipmappedArray> map(MemoryServices& services, const std::shared_ptr<ExternalMemory>& source,
+                                             std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                                             unsigned levels);
   MipmappedArray(MemoryServices& services, Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                  const texture::Image& image);
 

@@ -14,8 +14,15 @@
 namespace softgpu::runtime {
 namespace {
 
-// What lies in front of an address on its page: mappings start with pages, buffers need not.
-std::size_t before_on_page(std::uintptr_t address) { return address % memory::kPageBytes; }
+// The whole pages around a buffer: mappings consist of those, buffers need not.
+struct Pages {
+  std::size_t before;  // the buffer begins so far behind the first one's beginning
+  std::size_t bytes;   // all of them
+};
+Pages pages_around(std::uintptr_t first, std::size_t bytes, std::size_t page_bytes) {
+  const std::size_t before = first % page_bytes;
+  return {before, memory::round_up(before + bytes, page_bytes)};
+}
 
 }  // namespace
 
@@ -23,7 +30,8 @@ ExternalMemory::ExternalMemory(std::shared_ptr<Context> context, memory::Descrip
     : context_(std::move(context)),
       descriptor_(std::move(descriptor)),
       file_(memory::SharedFile::open(memory::SharedFile::Purpose::physical_memory, descriptor_.duplicate())),
-      bytes_(bytes) {
+      bytes_(bytes),
+      page_bytes_(file_ != nullptr ? memory::kPageBytes : page_bytes(descriptor_)) {
   require(file_ != nullptr || !memory::SharedFile::is_one(descriptor_), CUDA_ERROR_INVALID_HANDLE,
           "the file descriptor is not one of memory, but of a memory pool");
   require((file_ != nullptr ? file_->bytes() : seal_size(descriptor_)) >= bytes, CUDA_ERROR_INVALID_VALUE,
@@ -52,31 +60,35 @@ void ExternalMemory::map_at(std::byte* address, std::size_t offset, std::size_t 
 }
 
 CUdeviceptr ExternalMemory::map(MemoryServices& services, const std::shared_ptr<ExternalMemory>& source,
-                                std::size_t offset, std::size_t bytes) {
+                                std::size_t offset, std::size_t bytes, memory::FreedBy freed_by) {
   require_unsafe_calls_allowed();
   require(bytes != 0 && offset < source->bytes_ && bytes <= source->bytes_ - offset, CUDA_ERROR_INVALID_VALUE,
           "the buffer is not a part of the external memory");
-  const std::size_t before = before_on_page(offset), mapped = before + bytes;
-  std::byte* const page = services.space.claim(mapped);
+  const Pages pages = pages_around(offset, bytes, source->page_bytes_);
+  std::byte* const page = services.space.claim(pages.bytes);
   try {
-    source->map_at(page, offset - before, mapped);
-    services.allocations.insert({.base = page + before,
+    source->map_at(page, offset - pages.before, pages.bytes);
+    services.allocations.insert({.base = page + pages.before,
                                  .size = bytes,
                                  .kind = memory::Kind::device,
                                  .device = source->context_->device().ordinal(),
                                  .context = source->context_->id(),
-                                 .freed_by = memory::FreedBy::freeing_external,
+                                 .freed_by = freed_by,
                                  .backing = source});
   } catch (...) {
-    services.space.unclaim(page, mapped);
+    services.space.unclaim(page, pages.bytes);
     throw;
   }
-  return to_device(page + before);
+  return to_device(page + pages.before);
+}
+
+void ExternalMemory::unmap(memory::AddressSpace& space, const memory::Allocation& allocation) const {
+  const Pages pages = pages_around(reinterpret_cast<std::uintptr_t>(allocation.base), allocation.size, page_bytes_);
+  space.unclaim(allocation.base - pages.before, pages.bytes);
 }
 
 void unmap_external(memory::AddressSpace& space, const memory::Allocation& allocation) {
-  const std::size_t before = before_on_page(reinterpret_cast<std::uintptr_t>(allocation.base));
-  space.unclaim(allocation.base - before, before + allocation.size);
+  static_cast<const ExternalMemory&>(*allocation.backing).unmap(space, allocation);
 }
 
 }  // namespace softgpu::runtime

@@ -29,10 +29,12 @@ class ExternalMemory final : public memory::Backing {
   // The context it was imported in.
   Context& context() const { return *context_; }
 
-  // Maps a part of it, at any offset, as memory of the context's device. It is freed as any device memory and outlives
-  // this object. Throws CUDA_ERROR_INVALID_VALUE for a part that is not in it.
+  // Maps a part of it, at any offset, as memory of the context's device. It is freed as any device memory, or with the
+  // array that it is for, and outlives this object. Throws CUDA_ERROR_INVALID_VALUE for a part that is not in it.
   static CUdeviceptr map(MemoryServices& services, const std::shared_ptr<ExternalMemory>& source, std::size_t offset,
-                         std::size_t bytes);
+                         std::size_t bytes, memory::FreedBy freed_by = memory::FreedBy::freeing_external);
+  // Gives back the addresses of what map() returned.
+  void unmap(memory::AddressSpace& space, const memory::Allocation& allocation) const;
 
  private:
   ExternalMemory(std::shared_ptr<Context> context, memory::Descriptor descriptor, std::size_t bytes);
@@ -43,9 +45,10 @@ class ExternalMemory final : public memory::Backing {
   const memory::Descriptor descriptor_;
   const std::shared_ptr<memory::SharedFile> file_;  // the same, if it is memory of cuMemCreate
   const std::size_t bytes_;
+  const std::size_t page_bytes_;
 };
 
-// Gives back the addresses of what map() returned.
+// ExternalMemory::unmap() of the memory that the allocation is of.
 void unmap_external(memory::AddressSpace& space, const memory::Allocation& allocation);
 
 }  // namespace softgpu::runtime

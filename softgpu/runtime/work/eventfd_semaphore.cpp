@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/base/imported_descriptor.hpp"
@@ -29,6 +32,22 @@ bool system_reads_without_waiting() {
 }
 
 [[noreturn]] void fail_eventfd(const char* what) { throw Failure(CUDA_ERROR_EXTERNAL_DEVICE, what); }
+[[noreturn]] void fail_full() { fail_eventfd("the eventfd has been signalled too often"); }
+
+// While it lives, nothing waits for the descriptor, here and in other processes.
+class NonBlocking {
+ public:
+  explicit NonBlocking(int descriptor) : descriptor_(descriptor), flags_(fcntl(descriptor, F_GETFL)) {
+    fcntl(descriptor_, F_SETFL, flags_ | O_NONBLOCK);
+  }
+  ~NonBlocking() { fcntl(descriptor_, F_SETFL, flags_); }
+  NonBlocking(const NonBlocking&) = delete;
+  NonBlocking& operator=(const NonBlocking&) = delete;
+
+ private:
+  const int descriptor_;
+  const int flags_;
+};
 
 }  // namespace
 
@@ -48,11 +67,21 @@ void EventfdSemaphore::signal(std::uint64_t) {
   add(1);
 }
 
-// A write would wait while the counter has no room.
+// A write would wait while the counter has no room, and there is none that says for itself that it doesn't. poll()
+// tells of room for 1, which only somebody else who adds to a counter that is nearly full could take away meanwhile:
+// here that is one thread at a time. A count that could fill the counter is written without waiting, at the price that
+// no read or write of somebody else's waits in that moment.
 void EventfdSemaphore::add(std::uint64_t count) {
+  static std::mutex one_at_a_time;  // whichever objects have the same eventfd
+  const std::scoped_lock lock(one_at_a_time);
   pollfd room{.fd = descriptor_.number(), .events = POLLOUT, .revents = 0};
-  if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) fail_eventfd("the eventfd has been signalled too often");
-  if (write(descriptor_.number(), &count, sizeof count) != sizeof count) fail_eventfd("the eventfd can't be written");
+  if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) fail_full();
+  constexpr std::uint64_t kFewEnough = std::uint64_t{1} << 32;
+  const std::optional<NonBlocking> non_blocking =
+      count > kFewEnough ? std::optional<NonBlocking>(std::in_place, descriptor_.number()) : std::nullopt;
+  if (write(descriptor_.number(), &count, sizeof count) == sizeof count) return;
+  if (errno == EAGAIN) fail_full();
+  fail_eventfd("the eventfd can't be written");
 }
 
 bool EventfdSemaphore::take(std::uint64_t) {

@@ -15,10 +15,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the futex is the lower half of the counter");
 
-void* map_counter(const memory::Descriptor& descriptor) {
+void* map_counter(const memory::Descriptor& descriptor, std::size_t page_bytes) {
   require(seal_size(descriptor) >= sizeof(std::uint64_t), CUDA_ERROR_INVALID_HANDLE,
           "the memory of a timeline semaphore has at least 8 bytes");
-  void* page = mmap(nullptr, memory::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number(), 0);
+  void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number(), 0);
   require(page != MAP_FAILED, CUDA_ERROR_INVALID_HANDLE,
           "the memory of a timeline semaphore can't be mapped for reading and writing");
   return page;
@@ -27,11 +27,13 @@ void* map_counter(const memory::Descriptor& descriptor) {
 }  // namespace
 
 TimelineSemaphore::TimelineSemaphore(std::shared_ptr<Context> context, const memory::Descriptor& descriptor)
-    : ExternalSemaphore(std::move(context)), page_(map_counter(descriptor)) {
+    : ExternalSemaphore(std::move(context)),
+      page_bytes_(page_bytes(descriptor)),
+      page_(map_counter(descriptor, page_bytes_)) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 }
 
-TimelineSemaphore::~TimelineSemaphore() { munmap(page_, memory::kPageBytes); }
+TimelineSemaphore::~TimelineSemaphore() { munmap(page_, page_bytes_); }
 
 void TimelineSemaphore::signal(std::uint64_t value) {
   std::uint64_t now = counter().load();

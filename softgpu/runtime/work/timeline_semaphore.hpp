@@ -27,6 +27,7 @@ class TimelineSemaphore final : public ExternalSemaphore {
   std::atomic<std::uint64_t>& counter() const { return *static_cast<std::atomic<std::uint64_t>*>(page_); }
   const std::atomic<std::uint32_t>& futex() const { return *static_cast<const std::atomic<std::uint32_t>*>(page_); }
 
+  const std::size_t page_bytes_;
   void* const page_;
 };
 

@@ -188,9 +188,7 @@ EmptyNode NodePlace::join(const std::vector<GraphNode>& nodes) const {
   GraphResource& graph = GraphAccess::graph(*this);
   std::vector<CUgraphNode> after = place_of(*this);
   for (const GraphNode& node : nodes) {
-    const CUgraphNode handle = GraphAccess::node(node).handle;
-    if (&GraphAccess::graph(node) != &graph)
-      throw InvalidArgument(text("joining nodes of two graphs: ", node, " is of another graph"));
+    const CUgraphNode handle = GraphAccess::node_of(graph, node, "joining").handle;
     if (std::find(after.begin(), after.end(), handle) == after.end()) after.push_back(handle);
   }
   NodeRequest request{};

@@ -3,6 +3,7 @@
 #include <cuprum/device.hpp>
 #include <cuprum/graph/builder.hpp>
 #include <ostream>
+#include <span>
 
 #include "core/base/deferred.hpp"
 #include "core/base/empty_handle.hpp"
@@ -46,7 +47,7 @@ void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::Gr
   if (!resource.graph)
     throw WrongState(support::text("keeping something for ", builder, ": begin_building() comes first"));
   // A graph that is captured into may go at any time, when the capture breaks.
-  const bool is_captured = resource.state == detail::GraphBuilderResource::State::capturing;
+  const bool is_captured = resource.is_capturing();
   const CUgraph graph = is_captured ? capture_point(resource.stream).graph : resource.graph->handle;
   if (!graph) return;
   PendingAttachment attachment(graph, std::move(owners));
@@ -55,7 +56,7 @@ void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::Gr
     return;
   }
   detail::CaptureInProgress& capture = *resource.capture;
-  const std::scoped_lock lock(capture.kept_mutex);
+  const std::scoped_lock lock(capture.mutex);
   capture.kept.emplace_back();  // may fail, behind which nothing does
   capture.kept.back() = attachment.commit();
 }
@@ -87,6 +88,7 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
   NodeRequest request = core::conditional_request(core::context_of(context.handle()), condition, type, count);
   const std::shared_ptr<NodeRecord> node = core::add_captured_node(resource, "adding a conditional node", request);
   std::vector<GraphBuilder> bodies;
+  const std::scoped_lock lock(resource.capture->mutex);
   for (unsigned i = 0; i < count; ++i) {
     GraphResource& body = resource.graph->inner(node->known.conditional->bodies[i], node->handle);
     bodies.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
@@ -96,6 +98,48 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
   return bodies;
 }
 
+/// Makes the streams of builders take part in the capture of another one: all of them or none.
+void fork(const GraphBuilderResource& builder, std::span<const GraphBuilder> builders) {
+  const Event here = builder.stream.record();
+  std::vector<Stream> taking_part;
+  taking_part.reserve(builders.size());
+  try {
+    for (const GraphBuilder& part : builders) {
+      const auto forked = GraphAccess::builder(part);
+      forked->capture = builder.capture;
+      forked->failures_before_begin = builder.failures_before_begin;
+      {
+        const std::scoped_lock lock(builder.capture->mutex);
+        builder.capture->streams.push_back(cuprum::detail::Access::keep(forked->stream));
+      }
+      forked->stream.wait(here);
+      taking_part.push_back(forked->stream);
+    }
+  } catch (...) {
+    // The capture could not end as long as one of them had not been joined.
+    try {
+      for (const Stream& stream : taking_part) builder.stream.wait(stream);
+    } catch (const Error&) {
+      // end_building() will say so
+    }
+    throw;
+  }
+}
+
+/// That they can be joined, before any is.
+void check_joined(const std::vector<GraphBuilder>& builders) {
+  if (builders.size() < 2) throw InvalidArgument(text("join of ", builders.size(), ": it takes at least 2 builders"));
+  const auto first = GraphAccess::builder(builders.front());
+  for (const GraphBuilder& builder : builders) {
+    const auto resource = GraphAccess::builder(builder);
+    if (!resource->is_capturing()) throw WrongState(text("join: ", builder, " is not building"));
+    if (resource->capture != first->capture)
+      throw InvalidArgument(text("join: ", builder, " takes part in another capture than ", builders.front()));
+    if (std::count(builders.begin(), builders.end(), builder) > 1)
+      throw InvalidArgument(text("join: ", builder, " is there twice"));
+  }
+}
+
 [[noreturn]] void refuse_broken(const GraphBuilderResource& builder) {
   const driver::CaptureFailure last = driver::last_capture_failure();
   throw WrongState(text("the capture of ", builder.stream, " is broken",
@@ -103,13 +147,28 @@ std::vector<GraphBuilder> add_bodies(const GraphBuilder& builder, const GraphCon
                         ": end_building() ends it"));
 }
 
+/// What is queued there would run and not become a part of the graph.
+void check_not_left_over(const GraphBuilderResource& builder) {
+  if (!builder.is_left_over()) return;
+  throw WrongState(text("graph builder on ", builder.stream,
+                        " is from split(), and the capture that it took part in has ended: split() comes again after "
+                        "the next begin_building()"));
+}
+
 }  // namespace
 
 Stream GraphBuilder::stream() const { return GraphAccess::builder(*this)->stream; }
 
+GraphBuilder::operator Stream() const {
+  const auto builder = GraphAccess::builder(*this);
+  check_not_left_over(*builder);
+  return builder->stream;
+}
+
 GraphBuilder GraphBuilder::begin_building(CaptureMode mode) const {
   const auto kept_builder = GraphAccess::builder(*this);
   GraphBuilderResource& builder = *kept_builder;
+  check_not_left_over(builder);
   if (builder.state == State::capturing)
     throw WrongState(text("Graph builder is already building: ", *this, " needs no second begin_building()"));
   if (builder.state == State::ended)
@@ -172,6 +231,7 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
   const auto kept_builder = GraphAccess::builder(*this);
   const GraphBuilderResource& builder = *kept_builder;
   if (count < 2) throw InvalidArgument(text("split into ", count, ": it takes at least 2"));
+  check_not_left_over(builder);
   if (builder.state != State::capturing)
     throw WrongState(
         text("Graph builder must be building before it can be split: begin_building() of ", *this, " comes first"));
@@ -181,33 +241,20 @@ std::vector<GraphBuilder> GraphBuilder::split(std::size_t count) const {
     builders.push_back(GraphAccess::builder(std::make_unique<GraphBuilderResource>(
         context.create_stream(), Kind::forked, State::capturing, builder.graph)));
   }
-  const Event here = builder.stream.record();
-  for (std::size_t i = 1; i < count; ++i) {
-    const auto kept_forked = GraphAccess::builder(builders[i]);
-    GraphBuilderResource& forked = *kept_forked;
-    forked.capture = builder.capture;
-    builder.capture->streams.push_back(cuprum::detail::Access::keep(forked.stream));
-    forked.stream.wait(here);
-    forked.failures_before_begin = builder.failures_before_begin;
-  }
+  fork(builder, std::span(builders).subspan(1));
   return builders;
 }
 
 GraphBuilder GraphBuilder::join(const std::vector<GraphBuilder>& builders) {
-  if (builders.size() < 2) throw InvalidArgument(text("join of ", builders.size(), ": it takes at least 2 builders"));
-  for (const GraphBuilder& builder : builders) {
-    if (GraphAccess::builder(builder)->state != State::capturing)
-      throw WrongState(text("join: ", builder, " is not building"));
-    if (std::count(builders.begin(), builders.end(), builder) > 1)
-      throw InvalidArgument(text("join: ", builder, " is there twice"));
-  }
+  check_joined(builders);
   const auto unsplit = std::find_if(builders.begin(), builders.end(),
                                     [](const GraphBuilder& builder) { return !builder.is_join_required(); });
   GraphBuilder root = unsplit == builders.end() ? builders.front() : *unsplit;
+  for (const GraphBuilder& builder : builders) {
+    if (builder != root) root.stream().wait(builder.stream());
+  }
   for (GraphBuilder builder : builders) {
-    if (builder == root) continue;
-    root.stream().wait(builder.stream());
-    builder.close();
+    if (builder != root) builder.close();
   }
   return root;
 }
@@ -302,7 +349,8 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 std::shared_ptr<const void> keep_for_launch(const graph::GraphBuilder& builder, const Kernel& kernel,
                                             const KeptBuffers& buffers) {
   std::shared_ptr<GraphBuilderResource> kept = GraphAccess::builder(builder);
-  if (kept->state != GraphBuilderResource::State::capturing) return kept;  // a plain launch
+  graph::check_not_left_over(*kept);
+  if (!kept->is_capturing()) return kept;  // a plain launch
   core::Owners owners{core::keeper(kernel)};
   for (const auto& buffer : buffers) owners.push_back(core::memory_keeper(buffer));
   core::keep_in_graph(*kept, builder, std::move(owners));

@@ -34,13 +34,17 @@ CUstreamCaptureMode native_mode(CaptureMode mode) {
 }
 
 std::vector<GraphAttachment> take_kept(detail::CaptureInProgress& capture) noexcept {
-  const std::scoped_lock lock(capture.kept_mutex);
+  const std::scoped_lock lock(capture.mutex);
   return std::exchange(capture.kept, {});
 }
 
 void leave_capture(GraphBuilderResource& builder, State next) noexcept {
   builder.state = next;
-  if (builder.outer) std::erase(builder.outer->bodies, &builder);
+  builder.capture->has_ended = true;
+  if (builder.outer) {
+    const std::scoped_lock lock(builder.outer->mutex);
+    builder.outer->bodies.remove(&builder);
+  }
   builder.capture->streams.clear();
   builder.capture->unwanted.clear();
   take_kept(*builder.capture);
@@ -75,6 +79,7 @@ void forget_captured(GraphBuilderResource& builder) noexcept {
   }
   leave_capture(builder, State::not_started);
   if (builder.kind == Kind::body) {
+    const std::scoped_lock lock(builder.outer->mutex);
     builder.is_broken_body = builder.outer->has_broken_body = true;
     if (builder.capture->has_destroyed_body) builder.outer->has_destroyed_body = true;
   }
@@ -94,7 +99,7 @@ void leave_graph_to_driver(GraphResource& graph, std::vector<GraphAttachment> ke
 
 // The graph of an abandoned capture is destroyed with its last handle, of which builders of its bodies may have some.
 void take_abandoned(GraphBuilderResource& builder, CUgraph graph) noexcept {
-  builder.graph->handle = graph;
+  builder.graph->adopt(graph);
   if (builder.capture->has_destroyed_body) {
     leave_graph_to_driver(*builder.graph, take_kept(*builder.capture));
   } else {
@@ -158,7 +163,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   const Doing doing{[&] { return text("beginning to capture ", builder.stream); }};
   auto capture = std::make_shared<detail::CaptureInProgress>();
   capture->streams.push_back(detail::Access::keep(builder.stream));
-  if (builder.outer) builder.outer->bodies.reserve(builder.outer->bodies.size() + 1);
+  std::list<GraphBuilderResource*> body{&builder};  // first: nothing may fail once the driver captures
   const CUstream stream = capture->streams.front()->handle;
   if (builder.kind == Kind::body) {
     if (!builder.graph->handle)
@@ -177,11 +182,14 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
   builder.failures_before_begin = before.count;
   builder.capture = std::move(capture);
   builder.state = State::capturing;
-  if (builder.outer) builder.outer->bodies.push_back(&builder);
+  if (builder.outer) {
+    const std::scoped_lock lock(builder.outer->mutex);
+    builder.outer->bodies.splice(builder.outer->bodies.end(), body);
+  }
   driver::captures_under_way.fetch_add(1, std::memory_order_relaxed);
   if (builder.kind == Kind::body) return;
   try {
-    builder.graph->handle = capture_point(builder.stream).graph;
+    builder.graph->adopt(capture_point(builder.stream).graph);
   } catch (...) {
     abandon_capture(builder);
     throw;
@@ -230,8 +238,9 @@ void end_capture(GraphBuilderResource& builder) {
 std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, const char* doing, NodeRequest& request,
                                               const std::function<void(const NodeRecord&)>& complete) {
   const CapturePoint point = capture_point(builder.stream);
-  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || builder.state != State::capturing)
+  if (point.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || !builder.is_capturing())
     throw WrongState(text(doing, " on ", builder.stream, ": nothing is captured; begin_building() comes first"));
+  const std::scoped_lock lock(builder.capture->mutex);
   builder.capture->unwanted.reserve(builder.capture->unwanted.size() + 1);
   std::shared_ptr<NodeRecord> node =
       add_node(*builder.graph, point.after, request, point.edges, &builder.capture->unwanted);
@@ -254,7 +263,9 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 
 GraphBuilderResource::~GraphBuilderResource() {
   if (state == State::capturing && kind != Kind::forked) core::abandon_capture(*this);
-  if (is_broken_body) outer->has_lost_body = true;
+  if (!is_broken_body) return;
+  const std::scoped_lock lock(outer->mutex);
+  outer->has_lost_body = true;
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

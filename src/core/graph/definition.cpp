@@ -23,7 +23,9 @@ namespace {
 
 std::shared_ptr<GraphResource> create_graph() {
   auto resource = core::make_deferrable<GraphResource>(nullptr, GraphResource::Ownership::ours);
-  driver::call<&Api::cuGraphCreate>(Doing{[] { return "creating a graph"; }}, &resource->handle, 0u);
+  CUgraph handle = nullptr;
+  driver::call<&Api::cuGraphCreate>(Doing{[] { return "creating a graph"; }}, &handle, 0u);
+  resource->adopt(handle);
   return resource;
 }
 
@@ -95,7 +97,9 @@ Graph GraphDefinition::instantiate(const GraphCompleteOptions& options) const {
 GraphDefinition GraphDefinition::clone() const {
   const GraphResource& original = GraphAccess::graph(*this);
   auto copy = core::make_deferrable<GraphResource>(nullptr, GraphResource::Ownership::ours);
-  driver::call<&Api::cuGraphClone>(Doing{[&] { return text("cloning ", *this); }}, &copy->handle, original.handle);
+  CUgraph handle = nullptr;
+  driver::call<&Api::cuGraphClone>(Doing{[&] { return text("cloning ", *this); }}, &handle, original.handle);
+  copy->adopt(handle);
   core::copy_records(*copy, original);
   return GraphDefinition(std::move(copy));
 }
@@ -146,6 +150,8 @@ void GraphDefinition::debug_dot_print(const std::string& path, const GraphDebugP
 bool GraphDefinition::is_valid() const noexcept { return graph_ && graph_->handle; }
 
 CUgraph_st* GraphDefinition::handle() const { return graph_ ? graph_->handle : nullptr; }
+
+const void* GraphDefinition::identity() const noexcept { return graph_ ? graph_->identity : nullptr; }
 
 bool operator==(const GraphDefinition& a, const GraphDefinition& b) noexcept {
   if (GraphAccess::shared_graph(a).get() == GraphAccess::shared_graph(b).get()) return true;

@@ -8,7 +8,7 @@ namespace cuprum::inline CUPRUM_ABI::detail {
 using driver::Api;
 
 GraphResource::GraphResource(CUgraph the_handle, Ownership the_ownership, std::shared_ptr<const void> the_owner)
-    : handle(the_handle), ownership(the_ownership), owner(std::move(the_owner)) {}
+    : handle(the_handle), identity(the_handle), ownership(the_ownership), owner(std::move(the_owner)) {}
 
 GraphResource::~GraphResource() {
   if (ownership == Ownership::ours && handle) driver::release<&Api::cuGraphDestroy>(handle);
@@ -43,14 +43,14 @@ void GraphResource::forget(CUgraphNode node) noexcept {
   forget_inner(node);
   const auto known = records.find(node);
   if (known == records.end()) return;
-  *known->second = NodeRecord{nullptr};
+  known->second->invalidate();
   records.erase(known);
 }
 
 void GraphResource::invalidate() noexcept {
   handle = nullptr;
   for (const Inner& inner : inner_graphs) inner.graph->invalidate();
-  for (auto& [node, record] : records) *record = NodeRecord{nullptr};
+  for (auto& [node, record] : records) record->invalidate();
   records.clear();
 }
 

@@ -22,6 +22,12 @@ NodeRecord& GraphAccess::node(const graph::GraphNode& node) {
   throw WrongState("this graph node was destroyed");
 }
 
+NodeRecord& GraphAccess::node_of(const GraphResource& graph, const graph::GraphNode& node, const char* doing) {
+  NodeRecord& record = GraphAccess::node(node);
+  if (GraphAccess::graph(node).handle == graph.handle) return record;
+  throw InvalidArgument(support::text(doing, " nodes of two graphs: ", node, " is of another graph"));
+}
+
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::inline CUPRUM_ABI::graph {
@@ -116,6 +122,8 @@ void GraphNode::set_pred(const std::vector<GraphNode>& nodes) const { replace_al
 
 void GraphNode::set_succ(const std::vector<GraphNode>& nodes) const { replace_all(succ(), nodes); }
 
+const void* GraphNode::identity() const noexcept { return node_ ? node_->identity : nullptr; }
+
 bool operator==(const GraphNode& a, const GraphNode& b) noexcept {
   if (GraphAccess::record(a) == GraphAccess::record(b)) return true;
   return a.is_valid() && a.handle() == b.handle();
@@ -137,13 +145,6 @@ std::ostream& operator<<(std::ostream& out, const GraphNode& node) {
 namespace {
 
 CUgraphNode checked_node(const GraphNode& node) { return GraphAccess::node(node).handle; }
-
-void check_same_graph(const GraphResource& graph, const GraphNode& node) {
-  GraphAccess::node(node);
-  if (&GraphAccess::graph(node) == &graph) return;
-  if (GraphAccess::graph(node).handle == graph.handle) return;
-  throw InvalidArgument(text("an edge between nodes of two graphs: ", node, " is of another graph"));
-}
 
 }  // namespace
 
@@ -201,7 +202,7 @@ void AdjacencySet::update(const std::vector<GraphNode>& nodes) const {
   const Neighbours there = neighbours_of(GraphAccess::make(graph_, node_), before);
   Neighbours added;
   for (const GraphNode& node : nodes) {
-    check_same_graph(*graph_, node);
+    GraphAccess::node_of(*graph_, node, "an edge between");
     if (node.handle() == node_->handle)
       throw InvalidArgument(text("an edge from ", node, " to itself: it would wait for itself"));
     if (is_among(there.nodes, node.handle()) || is_among(added.nodes, node.handle())) continue;

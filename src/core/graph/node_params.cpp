@@ -1,5 +1,7 @@
 #include "core/graph/node_params.hpp"
 
+#include <cstdint>
+
 #include "core/code/kernel_resource.hpp"
 #include "core/launch/launch_checks.hpp"
 #include "core/launch/native_launch.hpp"
@@ -127,6 +129,9 @@ NodeRequest memset_request(const ContextRecord& context, const Operand& dst, det
                            std::size_t width, std::size_t height, std::size_t pitch) {
   if (width == 0 || height == 0)
     throw InvalidArgument(text("a fill node of ", height, " rows of ", width, " elements: there is nothing to fill"));
+  if (width > SIZE_MAX / pattern.width)
+    throw InvalidArgument(
+        text("a fill node with rows of ", width, " elements of ", pattern.width, " bytes: no memory is that large"));
   if (height > 1 && pitch < width * pattern.width)
     throw InvalidArgument(text("a fill node with rows of ", width * pattern.width, " bytes: the pitch of ", pitch,
                                " must be at least that"));

@@ -57,6 +57,14 @@ std::shared_ptr<const void> owner_of(const GraphNode& node, std::size_t index) {
   return index < owners.size() ? owners[index] : nullptr;
 }
 
+// Nodes of this library copy from and to addresses alone; those that were captured, or that other code added, need not.
+void check_begins_at_address(const GraphNode& node, CUmemorytype type, std::size_t offsets) {
+  if (type != CU_MEMORYTYPE_ARRAY && offsets == 0) return;
+  throw NotSupported(text(node,
+                          " copies from or to an array, or a part that begins at an offset: that can't be said by "
+                          "an address. Give update() both sides and the shape"));
+}
+
 // A handle that was closed still stands for an event that the graph keeps.
 Event known_event(const GraphNode& node, CUevent handle) {
   const Event& known = GraphAccess::node(node).known.event;
@@ -226,15 +234,46 @@ void MemcpyNode::update(const Operand& dst, const Operand& src, const CopyExtent
   set(*this, core::memcpy_request(guard.context(), dst, src, extent));
 }
 
-Operand MemcpyNode::dst_operand() const { return Operand(dst(), owner_of(*this, 0)); }
+Operand MemcpyNode::dst_operand() const {
+  const CUDA_MEMCPY3D copy = memcpy_params(*this);
+  check_begins_at_address(*this, copy.dstMemoryType, copy.dstXInBytes + copy.dstY + copy.dstZ + copy.dstLOD);
+  return Operand(core::dst_address(copy), owner_of(*this, 0));
+}
 
-Operand MemcpyNode::src_operand() const { return Operand(src(), owner_of(*this, 1)); }
+Operand MemcpyNode::src_operand() const {
+  const CUDA_MEMCPY3D copy = memcpy_params(*this);
+  check_begins_at_address(*this, copy.srcMemoryType, copy.srcXInBytes + copy.srcY + copy.srcZ + copy.srcLOD);
+  return Operand(core::src_address(copy), owner_of(*this, 1));
+}
 
 void MemcpyNode::update_dst(const Operand& dst) const { update(dst, src_operand(), extent()); }
 
 void MemcpyNode::update_src(const Operand& src) const { update(dst_operand(), src, extent()); }
 
 // ---- Child graphs, events and callbacks -----------------------------------------------------------------------------
+
+namespace {
+
+/// Handles of graphs inside of one graph share what keeps that.
+bool share_a_graph(const NodePlace& a, const NodePlace& b) {
+  const auto& graph_of_a = GraphAccess::shared_graph(a);
+  const auto& graph_of_b = GraphAccess::shared_graph(b);
+  return !graph_of_a.owner_before(graph_of_b) && !graph_of_b.owner_before(graph_of_a);
+}
+
+/// Whether a graph is `wanted`, or has it in a node. For handles that do not share what keeps them: other wrappers.
+/// Conditional nodes don't matter: the driver takes no child that has some.
+bool has_inside(CUgraph graph, CUgraph wanted) {
+  if (graph == wanted) return true;
+  const GraphDefinition view = GraphDefinition::from_handle(graph);
+  for (const GraphNode& node : view.nodes()) {
+    const auto child = node.as<ChildGraphNode>();
+    if (child && has_inside(child->child_graph().handle(), wanted)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 GraphDefinition ChildGraphNode::child_graph() const {
   GraphResource& graph = GraphAccess::graph(*this);
@@ -244,10 +283,10 @@ GraphDefinition ChildGraphNode::child_graph() const {
 void ChildGraphNode::update(const GraphDefinition& child) const {
   GraphResource& graph = GraphAccess::graph(*this);
   const GraphResource& original = GraphAccess::graph(child);
-  // Handles of graphs inside of one graph share what keeps that.
-  if (!graph_.owner_before(GraphAccess::shared_graph(child)) && !GraphAccess::shared_graph(child).owner_before(graph_))
-    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
   const CUgraphNode node = GraphAccess::node(*this).handle;
+  if (share_a_graph(*this, child) || has_inside(original.handle, graph.handle) ||
+      has_inside(core::child_of(graph, node).handle, original.handle))
+    throw InvalidArgument("another graph for a child graph node: the node is part of that graph; clone() it first");
   set(*this, core::child_request(original.handle));
   graph.forget_inner(node);
   core::copy_records(core::child_of(graph, node), original);

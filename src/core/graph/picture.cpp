@@ -1,19 +1,13 @@
 // Pictures of graphs.
-#include <spawn.h>
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cuprum/graph/definition.hpp>
 #include <iomanip>
 #include <sstream>
 
+#include "core/graph/graphviz.hpp"
 #include "core/graph/resources.hpp"
 #include "support/text.hpp"
 #include "support/write_file.hpp"
-
-extern char** environ;
 
 namespace cuprum::inline CUPRUM_ABI::graph {
 namespace {
@@ -245,27 +239,6 @@ class DotWriter {
   std::size_t frames_ = 0;
 };
 
-void run_graphviz(const std::string& input, const std::string& output) {
-  const char* arguments[] = {"dot", "-Tsvg", "-o", output.c_str(), input.c_str(), nullptr};
-  pid_t process = 0;
-  if (posix_spawnp(&process, "dot", nullptr, nullptr, const_cast<char**>(arguments), environ) != 0) {
-    throw NotSupported(
-        "drawing a graph needs Graphviz, whose program dot can't be started: install the package graphviz, or take "
-        "what to_dot() returns elsewhere");
-  }
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    throw NotSupported(
-        "drawing a graph needs Graphviz, whose program dot is not installed: install the package graphviz");
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw SystemError(text("Graphviz could not write ", output, ": dot ",
-                           WIFEXITED(status) ? text("ended with status ", WEXITSTATUS(status))
-                                             : text("was ended by signal ", WTERMSIG(status))),
-                      EIO);
-}
-
 }  // namespace
 
 std::string GraphDefinition::to_dot(const GraphPictureOptions& options) const {
@@ -273,15 +246,8 @@ std::string GraphDefinition::to_dot(const GraphPictureOptions& options) const {
 }
 
 void GraphDefinition::save_svg(const std::string& path, const GraphPictureOptions& options) const {
-  const std::string dot = path + ".dot";
-  support::write_file(dot, to_dot(options));
-  try {
-    run_graphviz(dot, path);
-  } catch (...) {
-    std::remove(dot.c_str());
-    throw;
-  }
-  std::remove(dot.c_str());
+  if (const int error = support::try_write_file(path, core::draw_as_svg(to_dot(options))))
+    throw SystemError(text("the picture '", path, "' can't be written"), error);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::graph

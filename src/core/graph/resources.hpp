@@ -4,9 +4,11 @@
 // their nodes. Handles to any of them keep the outermost one, because that is what is destroyed in the end.
 #pragma once
 
+#include <atomic>
 #include <cuprum/driver.hpp>
 #include <cuprum/graph.hpp>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,6 +48,10 @@ struct NodeRecord {
   CUgraphNode handle;                     ///< null when the node is destroyed
   core::GraphAttachment attachment = {};  ///< what the graph keeps for this node
   core::KnownOperands known = {};
+  CUgraphNode identity = handle;  ///< the handle, also when the node is destroyed: what hashes are made of
+
+  /// The driver has destroyed the node.
+  void invalidate() noexcept { *this = NodeRecord{.handle = nullptr, .identity = identity}; }
 };
 
 /// A graph of the driver's, or one inside of it.
@@ -70,7 +76,11 @@ struct GraphResource : support::Counted<GraphResource> {
   /// The driver has destroyed the whole graph.
   void invalidate() noexcept;
 
-  CUgraph handle;  ///< null when it has gone with a node that it was in
+  /// The driver's graph is known now.
+  void adopt(CUgraph the_handle) noexcept { handle = identity = the_handle; }
+
+  CUgraph handle;    ///< null when it has gone with a node that it was in
+  CUgraph identity;  ///< the handle, also then: what hashes are made of
   Ownership ownership;
   const std::shared_ptr<const void> owner;  ///< of a foreign graph
   std::unordered_map<CUgraphNode, std::shared_ptr<NodeRecord>> records;
@@ -120,17 +130,20 @@ struct GraphExecSlot {
 struct GraphBuilderResource;
 
 /// What has to be done before a capture ends, and what has to wait until then: drivers need not survive it otherwise.
+/// Threads may capture into the builders of one split() and into bodies: while they do, whoever looks at what is here,
+/// or at what the library knows of the graph, holds the mutex. The capture's end is one thread's.
 struct CaptureInProgress {
-  std::vector<GraphBuilderResource*> bodies = {};  ///< that are being captured, too: to be ended first
+  std::mutex mutex = {};
+  std::list<GraphBuilderResource*> bodies = {};    ///< that are being captured, too: to be ended first
   std::vector<Kept<StreamResource>> streams = {};  ///< that take part, beginning with the first: to be destroyed
   std::vector<CUgraphNode> unwanted = {};          ///< which were added, but failed behind that: to be removed
   std::vector<core::GraphAttachment> kept = {};    ///< by the graph, for what was captured
-  std::mutex kept_mutex = {};                      ///< threads may capture into the builders of one split()
   bool has_broken_body = false;                    ///< one whose capture was given up: the graph is built anew
   bool has_lost_body = false;                      ///< one of those whose builder is gone
   /// The driver has destroyed a body, because its capture broke. NVIDIA's does not survive that the graph around it is
   /// destroyed, too, or that a capture ends by which it would be.
   bool has_destroyed_body = false;
+  std::atomic<bool> has_ended = false;  ///< which builders from split() learn here, perhaps in other threads
 };
 
 /// A graph in the making by capture.
@@ -149,9 +162,14 @@ struct GraphBuilderResource : support::Counted<GraphBuilderResource> {
   /// Ends the capture.
   ~GraphBuilderResource();
 
+  /// Whether what is queued on its stream becomes nodes, as far as the library knows.
+  bool is_capturing() const { return state == State::capturing && !is_left_over(); }
+  /// Whether it is from split() and was not joined before the capture ended: nothing can be done with it any more.
+  bool is_left_over() const { return kind == Kind::forked && capture && capture->has_ended; }
+
   Stream stream;
   const Kind kind;
-  State state;
+  State state;                                      ///< one from split() begins and stays `capturing`
   std::shared_ptr<CaptureInProgress> capture = {};  ///< shared with the builders from split()
   std::shared_ptr<CaptureInProgress> outer = {};    ///< for a body, that of the graph which it is in
   std::shared_ptr<GraphResource> graph;             ///< that is captured into; the driver's own until the capture ends
@@ -189,6 +207,9 @@ struct GraphAccess {
   static const std::shared_ptr<GraphResource>& shared_graph(const graph::NodePlace& place) { return place.graph_; }
   /// Throws InvalidArgument when the node was destroyed or the handle is empty.
   static NodeRecord& node(const graph::GraphNode& node);
+  /// The same for a node that must be of this graph, whichever wrapper of it made the handle; `doing` begins the
+  /// message: "joining".
+  static NodeRecord& node_of(const GraphResource& graph, const graph::GraphNode& node, const char* doing);
   static const std::shared_ptr<NodeRecord>& record(const graph::NodePlace& place) { return place.node_; }
 
   static graph::GraphDefinition definition(std::shared_ptr<GraphResource> graph) {

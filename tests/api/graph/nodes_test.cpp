@@ -108,6 +108,11 @@ TEST_F(GraphNodesTest, AMemsetOfNothingIsRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { graph.memset<int>(data, 1, 0); }), HasSubstr("nothing to fill"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { graph.memset<int>(data, 1, 2, 0, 8); }), HasSubstr("nothing to fill"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { graph.memset<int>(data, 1, 4, 2, 8); }), HasSubstr("pitch"));
+  // Rows whose bytes are more than a number can hold, which as a product are 4.
+  constexpr std::size_t too_many = SIZE_MAX / sizeof(int) + 2;
+  for (const std::size_t height : {1, 2})
+    EXPECT_THAT(error_of<InvalidArgument>([&] { graph.memset<int>(data, 1, too_many, height, 8); }),
+                HasSubstr("no memory is that large"));
   EXPECT_THAT(graph.nodes(), IsEmpty());
 }
 

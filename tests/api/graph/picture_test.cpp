@@ -1,9 +1,11 @@
 // Graphs as pictures.
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "api/graph/fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -106,6 +108,71 @@ TEST_F(GraphPictureTest, GraphvizDrawsIt) {
   EXPECT_FALSE(std::filesystem::exists(path + ".dot"));
   std::filesystem::remove(path);
   EXPECT_THROW(graph.save_svg("/nowhere/at/all.svg"), Error);
+}
+
+/// With a program in the place of Graphviz, which is not installed everywhere, and in a folder of its own.
+class GraphvizTest : public GraphPictureTest {
+ protected:
+  GraphvizTest() : path_(std::getenv("PATH")), before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder.path());
+    setenv("PATH", (folder / "bin:" + path_).c_str(), true);
+    install("cat > asked; echo '<svg>'; cat asked; echo '</svg>'");
+  }
+  ~GraphvizTest() override {
+    setenv("PATH", path_.c_str(), true);
+    std::filesystem::current_path(before_);
+  }
+  /// A script that gets the text of the graph on its standard input, and is to write the picture.
+  void install(const std::string& script) const {
+    folder.write("bin/dot", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(folder / "bin/dot", std::filesystem::perms::owner_all);
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(folder / name);
+    return {(std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()};
+  }
+
+  TemporaryFolder folder;
+
+ private:
+  const std::string path_;
+  const std::filesystem::path before_;
+};
+
+TEST_F(GraphvizTest, FilesBesideThePictureStayAsTheyWere) {
+  folder.write("graph.svg.dot", "the program's");
+  GraphDefinition().save_svg(folder / "graph.svg");
+  EXPECT_THAT(read("graph.svg"), AllOf(HasSubstr("<svg>"), HasSubstr("digraph")));
+  EXPECT_EQ(read("graph.svg.dot"), "the program's");
+}
+
+TEST_F(GraphvizTest, APathIsNotTakenForAnOption) {
+  GraphDefinition().save_svg("-v");
+  EXPECT_THAT(read("-v"), HasSubstr("</svg>"));
+}
+
+TEST_F(GraphvizTest, AFailureIsToldAndLeavesTheOldPicture) {
+  folder.write("graph.svg", "the old one");
+  for (const char* script : {"exit 3", "kill -9 $$", "echo '<svg>'"}) {
+    install(script);
+    EXPECT_THAT(error_of<SystemError>([] { GraphDefinition().save_svg("graph.svg"); }),
+                HasSubstr("Graphviz could not draw"))
+        << script;
+  }
+  EXPECT_EQ(read("graph.svg"), "the old one");
+  install("exit 3");
+  EXPECT_THAT(error_of<SystemError>([] { GraphDefinition().save_svg("graph.svg"); }), HasSubstr("status 3"));
+}
+
+// Nobody can know how a process ended then.
+TEST_F(GraphvizTest, AFailureIsToldAlsoWhereTheProgramIgnoresItsChildren) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  GraphDefinition().save_svg("graph.svg");
+  install("exit 3");
+  EXPECT_THROW(GraphDefinition().save_svg("other.svg"), SystemError);
+  std::signal(SIGCHLD, before);
+  EXPECT_THAT(read("graph.svg"), HasSubstr("</svg>"));
+  EXPECT_FALSE(std::filesystem::exists("other.svg"));
 }
 
 }  // namespace

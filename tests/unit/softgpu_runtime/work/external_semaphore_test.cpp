@@ -1,6 +1,7 @@
 // External semaphores without a driver around them: who waits and who signals are threads.
 #include "softgpu/runtime/work/external_semaphore.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -73,6 +74,64 @@ TEST(ExternalSemaphore, AnEventfdHasAsManyTakersAsSignals) {
     semaphore->signal(0);
     EXPECT_TRUE(semaphore->take(0));
     EXPECT_FALSE(semaphore->take(0));
+  }
+}
+
+// A write of an eventfd waits while its counter has no room.
+constexpr std::uint64_t kFull = UINT64_MAX - 1;
+
+TEST(ExternalSemaphore, ThreadsThatFillAnEventfdDoNotWait) {
+  const int descriptor = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  const Semaphore semaphore = import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, descriptor);
+  ASSERT_EQ(eventfd_write(own, kFull - 1), 0);
+  for (int round = 0; round < 300; ++round) {
+    std::atomic<int> refused{0}, ready{0};
+    const auto signal = [&] {
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      try {
+        semaphore->signal(0);
+      } catch (const Failure&) {
+        ++refused;
+      }
+    };
+    std::thread other(signal);
+    signal();
+    other.join();
+    ASSERT_EQ(refused, 1);
+    ASSERT_TRUE(semaphore->take(0));
+  }
+  close(own);
+}
+
+// Made without EFD_SEMAPHORE, it gives all it has: what is put back may not fit any more.
+TEST(ExternalSemaphore, TakingFromAnEventfdThatOthersFillDoesNotWait) {
+  constexpr std::uint64_t kMoreThanHalf = (std::uint64_t{1} << 63) + 1000;
+  for (int round = 0; round < 300; ++round) {
+    const int descriptor = eventfd(0, EFD_CLOEXEC);
+    const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    const Semaphore semaphore = import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, descriptor);
+    ASSERT_EQ(eventfd_write(own, kMoreThanHalf), 0);
+    std::atomic<bool> has_added{false};
+    std::thread adder([&] {
+      // Waits for a moment in which there is room, but for one in which nobody waits.
+      while (eventfd_write(own, kMoreThanHalf) != 0) std::this_thread::yield();
+      has_added = true;
+    });
+    for (int i = 0; i < 200 && !has_added; ++i) {
+      try {
+        EXPECT_TRUE(semaphore->take(0));
+      } catch (const Failure&) {
+        break;  // the adder was faster, and both don't fit
+      }
+    }
+    std::uint64_t rest = 0;
+    if (!has_added) {
+      EXPECT_EQ(eventfd_read(own, &rest), 0);
+    }
+    adder.join();
+    close(own);
   }
 }
 
