@@ -73,12 +73,14 @@ std::vector<ObjectCode> codes_from(nb::args given) {
   return codes;
 }
 
-/// Users of cuda.core catch what nvJitLink's bindings throw for inputs and architectures that it doesn't take.
+/// Users of cuda.core catch what nvJitLink's bindings throw for inputs, architectures and options that it doesn't take.
 template <typename Link>
 auto linking(Link link) {
   try {
     return link();
   } catch (const LinkError&) {
+    rethrow_as_error_of("nvjitlink");
+  } catch (const InvalidArgument&) {
     rethrow_as_error_of("nvjitlink");
   }
 }

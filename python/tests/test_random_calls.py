@@ -38,6 +38,7 @@ INTENDED = [
     (r"code: from_ptx.*", r"returns", r"raises .*TypeError.*", "what is no code is refused before it is loaded"),
     (r"execution: wait\(None\)", r"None", r"raises TypeError", "there is nothing to wait for"),
     (r"execution: (Stream|Event)Options.*", r"\w+Options.*", r"\w+Options.*", "options keep what they were given, and are read when they are used"),
+    (r"options: LinkerOptions.as_bytes.*", r"list.*", r".*-no-cache.*", "what counts as true turns an option on"),
     (r"options: \w+\.as_bytes.*", r"list.*", r"raises .*TypeError.*", "options of a wrong type are not turned into text"),
     (r"layouts: to_dense.*", r".*\b0\b.*strides.*", r".*", "of no elements the strides are 0"),
     (r"layouts: max_compatible_itemsize.*", r"\d+", r"\d+", "the largest that fits, also when it is no power of two"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from cuprum import Buffer, Event
 from cuprum._core import IPCBufferDescriptor, IPCEventDescriptor
+from cuprum._errors import InvalidArgumentError
 
 _SIZE = 64
 
@@ -78,12 +79,16 @@ def reduce_buffer(self: IPCBufferDescriptor) -> Any:
 
 def buffer_from_ipc_descriptor(mr: Any, ipc_descriptor: Any, stream: Any = None) -> Buffer:
     """Maps a buffer of another process, of either kind of descriptor."""
-    if isinstance(ipc_descriptor, RawBufferDescriptor):
-        if not getattr(mr, "is_ipc_enabled", True):
-            raise RuntimeError("Memory resource is not IPC-enabled")
-        payload = _checked(ipc_descriptor.payload, "IPC buffer descriptor payload")
-        ipc_descriptor = IPCBufferDescriptor.adopt(payload, ipc_descriptor.size)
-    return buffer_from_ours(mr, ipc_descriptor, stream=stream)
+    if not isinstance(ipc_descriptor, RawBufferDescriptor):
+        return buffer_from_ours(mr, ipc_descriptor, stream=stream)
+    if not getattr(mr, "is_ipc_enabled", True):
+        raise RuntimeError("Memory resource is not IPC-enabled")
+    payload = _checked(ipc_descriptor.payload, "IPC buffer descriptor payload")
+    adopted = IPCBufferDescriptor.adopt(payload, ipc_descriptor.size)
+    try:
+        return buffer_from_ours(mr, adopted, stream=stream)
+    except InvalidArgumentError as error:  # what the other process says can't be, and no call of the driver failed
+        raise ValueError(str(error)) from None
 
 
 def event_from_ipc_descriptor(ipc_descriptor: Any) -> Event:
