@@ -288,7 +288,7 @@ def graphs(calls: Calls) -> None:
             ]
         )
         node = calls.call(way, getattr(place, way), *args, show=False)
-        if node is not None:
+        if hasattr(node, "pred"):  # of a node that is a callback, `callback` is the function
             nodes.append(node)
     for node in nodes:
         calls.call("pred", lambda node=node: len(node.pred))
@@ -296,8 +296,8 @@ def graphs(calls: Calls) -> None:
         calls.call("type", lambda node=node: str(node.type).rpartition("_TYPE_")[2])
     if nodes:
         one, two = rng.choice(nodes), rng.choice(nodes)
-        calls.call("add", one.succ.add, calls.maybe(two, two), show=False)
-        calls.call("discard", one.succ.discard, calls.maybe(two, two), show=False)
+        calls.call("add", lambda other: one.succ.add(other), calls.maybe(two, two), show=False)
+        calls.call("discard", lambda other: one.succ.discard(other), calls.maybe(two, two), show=False)
         calls.call("==", operator.eq, one, calls.maybe(one, two))
     calls.call("nodes", lambda: len(graph.nodes()))
     calls.call("edges", lambda: len(graph.edges()))
