@@ -13,7 +13,7 @@ from cuprum import as_cuda_core
 # Modules that tests import for what is inside of NVIDIA's package, and those that cuprum does not have.
 MODULES = frozenset(
     """
-    _utils._weak_handles _utils._wsl_locale _utils.validators
+    _utils._wsl_locale _utils.validators
     """.split()
 )
 

@@ -52,8 +52,13 @@ class CUPRUM_API IPCBufferDescriptor {
   /// Reads what to_bytes() wrote, in any process. Throws InvalidArgument with the reason when the bytes are truncated,
   /// damaged, too many, of another version or describe something else.
   static IPCBufferDescriptor from_bytes(std::span<const std::byte> bytes);
+  /// Takes payload() of a buffer that a program without this library exports, such as one with NVIDIA's cuda.core, so
+  /// that less can be checked when it is imported. Throws InvalidArgument unless it has 64 bytes.
+  static IPCBufferDescriptor adopt(std::span<const std::byte> payload, std::size_t size);
   /// What travels to the other process.
   std::vector<std::byte> to_bytes() const;
+  /// The driver's own description of the memory, for programs without this library. Valid as long as the descriptor.
+  std::span<const std::byte> payload() const { return payload_; }
 
   /// Of the buffer, in bytes.
   std::size_t size() const { return size_; }
@@ -77,8 +82,12 @@ class CUPRUM_API IPCEventDescriptor {
  public:
   /// As IPCBufferDescriptor::from_bytes.
   static IPCEventDescriptor from_bytes(std::span<const std::byte> bytes);
+  /// As IPCBufferDescriptor::adopt. The event is imported on the current device.
+  static IPCEventDescriptor adopt(std::span<const std::byte> payload, bool is_blocking_sync = false);
   /// What travels to the other process.
   std::vector<std::byte> to_bytes() const;
+  /// As IPCBufferDescriptor::payload.
+  std::span<const std::byte> payload() const { return payload_; }
 
   /// As the event's EventOptions said; the imported event waits in the same way.
   bool is_blocking_sync() const { return blocking_sync_; }

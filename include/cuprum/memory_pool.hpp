@@ -20,8 +20,12 @@
 
 namespace cuprum::inline CUPRUM_ABI {
 
-/// The attributes of a pool, read from and written to the driver at each call. Keeps the pool alive; threads may share
-/// it. All functions throw DriverError when the driver refuses, and InvalidArgument when the pool is closed.
+namespace detail {
+struct PoolInUse;
+}
+
+/// The attributes of a pool, read from and written to the driver at each call. Keeps the pool alive, also when it is
+/// closed; threads may share it. All functions throw DriverError when the driver refuses.
 class CUPRUM_API MemoryPoolAttributes {
  public:
   /// Whether memory that was freed on one stream may be reused on another that waited for an event after the free.
@@ -61,8 +65,8 @@ class CUPRUM_API MemoryPoolAttributes {
 
  private:
   friend class MemoryPool;
-  explicit MemoryPoolAttributes(std::shared_ptr<detail::PoolMemory> pool) : pool_(std::move(pool)) {}
-  std::shared_ptr<detail::PoolMemory> pool_;
+  explicit MemoryPoolAttributes(std::shared_ptr<const detail::PoolInUse> pool) : pool_(std::move(pool)) {}
+  std::shared_ptr<const detail::PoolInUse> pool_;
 };
 
 /// Prints each attribute as "name=value".
@@ -98,8 +102,9 @@ class CUPRUM_API MemoryPool : public MemoryResource {
   /// each. Throws InvalidArgument unless is_ipc_enabled(). For an imported pool it is that of the exporting process.
   IPCAllocationHandle allocation_handle() const;
 
-  /// Destroys a pool of its own for all copies; later allocations throw InvalidArgument. Buffers stay valid, the memory
-  /// goes when the last is freed. A pool of the driver's stays as it is. Closing twice does nothing.
+  /// Destroys a pool of its own for all copies; later allocations throw InvalidArgument. Buffers and attributes() that
+  /// are there stay valid, the memory goes when the last buffer is freed. A pool of the driver's stays as it is.
+  /// Closing twice does nothing.
   void close();
 
   /// See MemoryResource::as.

@@ -174,6 +174,9 @@ struct ProgramOptions {
   /// Lays the information for debuggers out as Numba wants it; a compiler that is too old refuses it. With PTX it is
   /// ignored, and the log hook is told. Default: false.
   std::optional<bool> numba_debug = {};
+  /// PTX only: what compiles it, CompilerBackendType::nvjitlink or CompilerBackendType::driver. Default: what
+  /// Linker::which_backend() says.
+  std::optional<CompilerBackendType> linker = {};
 
   /// The options as `backend` reads them, for a compilation to `target`. Throws InvalidArgument that lists the options
   /// which it doesn't have; a linker's are left out.

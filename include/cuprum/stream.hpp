@@ -111,6 +111,10 @@ class CUPRUM_API Stream {
   /// device, or makes a host call; so it may own buffers and streams.
   void host_call(std::function<void()> function) const;
 
+  /// Keeps `owner` until all work queued so far is done, such as that of page-locked memory which a copy reads. While
+  /// the stream is being captured, the graph keeps it. It is released as what host_call() is given.
+  void keep(std::shared_ptr<const void> owner) const;
+
   /// A builder that captures what is queued on this stream: see <cuprum/graph/builder.hpp>.
   graph::GraphBuilder create_graph_builder() const;
 

@@ -232,7 +232,8 @@ class CUPRUM_API StridedMemoryView {
 
   /// Queues a copy of all elements of `source`, whose shape, itemsize and type (where both have one) must be those of
   /// this view, between any two kinds of memory. The views must not overlap, no two elements of this view may share
-  /// memory, and both must stay valid until the copy has run.
+  /// memory, and both must stay valid until the copy has run. While `stream` is being captured, the graph keeps what
+  /// the views keep.
   ///
   /// Layouts that a pitched copy describes are copied by one call of the driver: those that are contiguous in the same
   /// order, sliced or padded, up to three axes. Others take one call for each step along the axes that are left over.

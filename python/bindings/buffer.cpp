@@ -6,6 +6,7 @@
 #include "bindings/buffer_collection.hpp"
 #include "bindings/copy_options.hpp"
 #include "bindings/dlpack.hpp"
+#include "bindings/host_bytes.hpp"
 #include "bindings/ipc.hpp"
 #include "bindings/memory_resource.hpp"
 
@@ -39,28 +40,11 @@ const Buffer& buffer_of(nb::handle object, const char* what) {
   return *nb::inst_ptr<Buffer>(object);
 }
 
-/// Bytes of an object with the buffer protocol.
-class HostBytes {
- public:
-  explicit HostBytes(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  ~HostBytes() { PyBuffer_Release(&view_); }
-  HostBytes(const HostBytes&) = delete;
-  HostBytes& operator=(const HostBytes&) = delete;
-
-  std::span<const std::byte> bytes() const {
-    return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
-  }
-
- private:
-  Py_buffer view_{};
-};
-
 void close(Buffer& self, nb::handle stream) {
   if (is_closed(self)) return;
   if (stream.is_none()) return without_gil([&] { self.close(); });
   const Stream queue = own_stream_from(stream);
+  require_context(queue);
   without_gil([&] { self.close(queue); });
 }
 
@@ -103,6 +87,15 @@ nb::object copy_to(nb::handle self, nb::handle destination, nb::handle stream, n
   return target;
 }
 
+/// Pageable memory has been read when the call returns, unless the copy is captured: graphs read at each launch. Page-
+/// locked memory is read when the copy runs.
+void copy_from_host(const HostBytes& host, const Buffer& destination, const Stream& stream) {
+  const auto address = reinterpret_cast<DevicePointer>(host.bytes().data());
+  const Buffer source = Buffer::from_handle(address, host.bytes().size(), host.owner());
+  destination.copy_from(source, stream);
+  if (source.is_device_accessible()) stream.keep(host.owner());
+}
+
 void copy_from(const Buffer& self, nb::handle source, nb::handle stream, nb::handle options) {
   const Stream queue = own_stream_from(stream);
   if (nb::isinstance<Buffer>(source)) return copy(*nb::inst_ptr<Buffer>(source), self, queue, options, "copy_from");
@@ -117,7 +110,7 @@ void copy_from(const Buffer& self, nb::handle source, nb::handle stream, nb::han
                            std::to_string(self.size()) + " have no room for")
                               .c_str());
   }
-  without_gil([&] { self.slice(0, host.bytes().size()).copy_from(host.bytes(), queue); });
+  without_gil([&] { copy_from_host(host, self.slice(0, host.bytes().size()), queue); });
 }
 
 void fill(const Buffer& self, nb::handle value, nb::handle stream) {

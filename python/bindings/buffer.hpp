@@ -27,6 +27,7 @@ nb::object buffer_from_handle(nb::handle pointer, nb::handle size, nb::handle re
     return nb::cast(Class::from_handle(address, bytes, owner.is_none() ? nullptr : kept_object(owner)));
   const MemoryResource taking = memory_resource_from(resource);
   const Stream queue = stream_or_default(stream);
+  require_context(queue);
   return nb::cast(without_gil([&] { return Class::from_handle(address, bytes, taking, queue); }));
 }
 

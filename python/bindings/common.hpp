@@ -50,6 +50,7 @@ void bind_memory_pools(nb::module_& module);
 void bind_memory_resource(nb::module_& module);
 void bind_mipmapped_array(nb::module_& module);
 void bind_object_code(nb::module_& module);
+void bind_observe(nb::module_& module);
 void bind_opaque_array(nb::module_& module);
 void bind_program(nb::module_& module);
 void bind_program_cache(nb::module_& module);
@@ -152,6 +153,10 @@ Device device_from(nb::handle object, const char* what = "device_id");
 Stream stream_from(nb::handle object);
 /// The same without the objects of others, for functions that cuda.core gives streams of its own only.
 Stream own_stream_from(nb::handle object);
+
+/// Throws RuntimeError for a default stream where no context is current, because it is a stream of that: for streams on
+/// which memory is to be given back.
+void require_context(const Stream& stream);
 
 /// Options as an object of the class in cuprum._options, of what a caller gave: that, a dict or None.
 nb::object options_object(const char* options_class, nb::handle given, const char* what);

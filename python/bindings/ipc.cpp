@@ -10,6 +10,11 @@ nb::bytes bytes_of(const Descriptor& self) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+template <typename Descriptor>
+nb::bytes payload_of(const Descriptor& self) {
+  return nb::bytes(self.payload().data(), self.payload().size());
+}
+
 std::span<const std::byte> span_of(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
@@ -30,6 +35,7 @@ nb::class_<Descriptor> bind_descriptor(nb::module_& module, const char* name, co
       .def_static(
           "from_bytes", [](const nb::bytes& bytes) { return Descriptor::from_bytes(span_of(bytes)); }, "data"_a,
           "Reads what to_bytes() gave, in any process.")
+      .def_prop_ro("payload", &payload_of<Descriptor>, "The driver's own description, for programs without cuprum.")
       .def("__reduce__", &reduce<Descriptor>)
       .def("__eq__", &equal<Descriptor>, nb::arg().none())
       .def("__hash__", [](const Descriptor& self) { return nb::hash(bytes_of(self)); })
@@ -104,10 +110,22 @@ void bind_ipc(nb::module_& module) {
   bind_descriptor<IPCBufferDescriptor>(
       module, "IPCBufferDescriptor", "Describes a buffer to another process.",
       "IPCBufferDescriptor objects cannot be instantiated directly. Please use MemoryResource APIs.")
+      .def_static(
+          "adopt",
+          [](const nb::bytes& payload, std::size_t size) { return IPCBufferDescriptor::adopt(span_of(payload), size); },
+          "payload"_a, "size"_a,
+          "Of the payload of a buffer that a program without cuprum exports. Less can be checked when it is imported.")
       .def_prop_ro("size", &IPCBufferDescriptor::size, "Of the buffer, in bytes.");
   bind_descriptor<IPCEventDescriptor>(
       module, "IPCEventDescriptor", "Describes an event to another process.",
       "IPCEventDescriptor objects cannot be instantiated directly. Please use Event APIs.")
+      .def_static(
+          "adopt",
+          [](const nb::bytes& payload, bool is_blocking_sync) {
+            return IPCEventDescriptor::adopt(span_of(payload), is_blocking_sync);
+          },
+          "payload"_a, "is_blocking_sync"_a = false,
+          "Of the payload of an event that a program without cuprum exports. It is imported on the current device.")
       .def_prop_ro("is_blocking_sync", &IPCEventDescriptor::is_blocking_sync, "Whether sync() of the event sleeps.");
   bind_allocation_handle(module);
 }

@@ -55,6 +55,14 @@ const Class& expected(nb::handle object, const char* what) {
   return *nb::inst_ptr<Class>(object);
 }
 
+/// As cuda.core does.
+void warn_of_foreign_stream() {
+  const char* text =
+      "Passing foreign stream objects to this function via the stream protocol is deprecated. Convert the object "
+      "explicitly using Stream(obj) instead.";
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, text, 1) != 0) throw nb::python_error();
+}
+
 void launch_call(const Call& call) {
   const LaunchConfig& config = expected<LaunchConfig>(call.given[1], "config must be a LaunchConfig");
   const Kernel& kernel = expected<Kernel>(call.given[2], "kernel must be a Kernel");
@@ -68,6 +76,7 @@ void launch_call(const Call& call) {
     return without_gil([&] { cuprum::launch(builder, config, kernel, arguments.values(buffers)); });
   }
   const Stream stream = stream_from(queue);
+  if (!nb::isinstance<Stream>(queue)) warn_of_foreign_stream();
   without_gil([&] { cuprum::launch(stream, config, kernel, arguments.values()); });
 }
 

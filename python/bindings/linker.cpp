@@ -73,12 +73,14 @@ std::vector<ObjectCode> codes_from(nb::args given) {
   return codes;
 }
 
-/// Users of cuda.core catch what nvJitLink's bindings throw for inputs and architectures that it doesn't take.
+/// Users of cuda.core catch what nvJitLink's bindings throw for inputs, architectures and options that it doesn't take.
 template <typename Link>
 auto linking(Link link) {
   try {
     return link();
   } catch (const LinkError&) {
+    rethrow_as_error_of("nvjitlink");
+  } catch (const InvalidArgument&) {
     rethrow_as_error_of("nvjitlink");
   }
 }
@@ -87,10 +89,7 @@ void make(PythonLinker* self, nb::args object_codes, nb::handle given) {
   const nb::object options_given = options_object("LinkerOptions", given, "Linker options");
   const std::vector<ObjectCode> codes = codes_from(object_codes);
   LinkerOptions options = linker_options_from(options_given);
-  // What the class says, of which the drop-in has a function of its own.
-  const nb::object backend = nb::type<PythonLinker>().attr("which_backend")();
-  const bool is_drivers = nb::cast<std::string>(nb::str(backend)) == "driver";
-  options.backend = is_drivers ? CompilerBackendType::driver : CompilerBackendType::nvjitlink;
+  options.backend = linker_in_use();
   new (self) PythonLinker(linking([&] { return without_gil([&] { return Linker(codes, options); }); }));
 }
 
@@ -149,6 +148,12 @@ constexpr const char* documentation =
     "1\n";
 
 }  // namespace
+
+CompilerBackendType linker_in_use() {
+  const nb::object said = nb::type<PythonLinker>().attr("which_backend")();
+  const bool is_drivers = nb::cast<std::string>(nb::str(said)) == "driver";
+  return is_drivers ? CompilerBackendType::driver : CompilerBackendType::nvjitlink;
+}
 
 void bind_linker(nb::module_& module) {
   module.def("_linker_arguments", [](nb::handle options, nb::handle) { return linker_arguments(options); });

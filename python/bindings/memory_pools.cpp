@@ -12,6 +12,10 @@ template <>
 void nanobind::detail::wrap_destruct<cuprum::PinnedMemoryResource>(void* object) noexcept {
   cuprum::python::destroy_without_gil<cuprum::PinnedMemoryResource>(object);
 }
+template <>
+void nanobind::detail::wrap_destruct<cuprum::MemoryPoolAttributes>(void* object) noexcept {
+  cuprum::python::destroy_without_gil<cuprum::MemoryPoolAttributes>(object);
+}
 
 namespace cuprum::python {
 namespace {

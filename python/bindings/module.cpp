@@ -41,6 +41,7 @@ NB_MODULE(_core, module) {
   bind_memory_batches(module);
   bind_strided_layout(module);
   bind_strided_memory_view(module);
+  bind_observe(module);
   bind_opaque_array(module);
   bind_mipmapped_array(module);
   bind_resource_descriptor(module);

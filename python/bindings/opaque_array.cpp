@@ -1,4 +1,5 @@
 // Arrays of texels: see <cuprum/texture/opaque_array.hpp>.
+#include "bindings/host_bytes.hpp"
 #include "bindings/memory_resource.hpp"
 #include "bindings/texture.hpp"
 
@@ -40,29 +41,16 @@ nb::tuple shape_tuple(const std::vector<std::size_t>& shape) {
   return nb::tuple(extents);
 }
 
-/// Memory of the host, by the buffer protocol, for a copy.
-class HostSide {
- public:
-  HostSide(nb::handle object, bool is_written) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, is_written ? PyBUF_SIMPLE | PyBUF_WRITABLE : PyBUF_SIMPLE) == 0)
-      return;
-    PyErr_Clear();
+HostBytes host_side(nb::handle object, bool is_written) {
+  try {
+    return HostBytes(object, is_written);
+  } catch (nb::python_error&) {
     throw nb::type_error((std::string(is_written ? "dst" : "src") +
                           " must be a Buffer, an OpaqueArray or a contiguous " + (is_written ? "writable " : "") +
                           "object with the buffer protocol, not " + type_of(object))
                              .c_str());
   }
-  ~HostSide() { PyBuffer_Release(&view_); }
-  HostSide(const HostSide&) = delete;
-  HostSide& operator=(const HostSide&) = delete;
-
-  std::span<std::byte> bytes() const {
-    return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
-  }
-
- private:
-  Py_buffer view_{};
-};
+}
 
 void check_room(const PythonArray& self, std::size_t bytes, const char* what) {
   const std::size_t needed = array_bytes(self.facts);
@@ -70,17 +58,6 @@ void check_room(const PythonArray& self, std::size_t bytes, const char* what) {
   throw nb::value_error((std::string(what) + " has " + std::to_string(bytes) +
                          " bytes, which is smaller than the array " + "extent (" + std::to_string(needed) + " bytes)")
                             .c_str());
-}
-
-/// Memory of the host goes with its object, whatever is queued or captured: so that keeps it.
-void keep_host_memory(nb::handle object, nb::handle stream, const Stream& queue) {
-  std::shared_ptr<void> kept = kept_object(object);
-  if (nb::isinstance<graph::GraphBuilder>(stream)) {
-    const graph::GraphBuilder& builder = *nb::inst_ptr<graph::GraphBuilder>(stream);
-    if (builder.is_building()) return without_gil([&] { builder.keep(std::move(kept)); });
-  }
-  std::function<void()> keep = [kept = std::move(kept)] {};
-  without_gil([&] { queue.host_call(std::move(keep)); });
 }
 
 void copy_from(const PythonArray& self, nb::handle source, nb::handle stream) {
@@ -94,10 +71,12 @@ void copy_from(const PythonArray& self, nb::handle source, nb::handle stream) {
     const texture::OpaqueArray& other = nb::inst_ptr<PythonArray>(source)->array;
     return without_gil([&] { self.array.copy_from(other, queue); });
   }
-  const HostSide host(source, false);
+  const HostBytes host = host_side(source, false);
   check_room(self, host.bytes().size(), "src");
-  without_gil([&] { self.array.copy_from(std::span<const std::byte>(host.bytes()), queue); });
-  keep_host_memory(source, stream, queue);
+  without_gil([&] {
+    self.array.copy_from(std::span<const std::byte>(host.bytes()), queue);
+    queue.keep(host.owner());
+  });
 }
 
 nb::object copy_to(const PythonArray& self, nb::handle destination, nb::handle stream) {
@@ -110,10 +89,12 @@ nb::object copy_to(const PythonArray& self, nb::handle destination, nb::handle s
     const texture::OpaqueArray& other = nb::inst_ptr<PythonArray>(destination)->array;
     without_gil([&] { self.array.copy_to(other, queue); });
   } else {
-    const HostSide host(destination, true);
+    const HostBytes host = host_side(destination, true);
     check_room(self, host.bytes().size(), "dst");
-    without_gil([&] { self.array.copy_to(host.bytes(), queue); });
-    keep_host_memory(destination, stream, queue);
+    without_gil([&] {
+      self.array.copy_to(host.bytes(), queue);
+      queue.keep(host.owner());
+    });
   }
   return nb::borrow(destination);
 }

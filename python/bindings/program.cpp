@@ -54,6 +54,7 @@ void make(PythonProgram* self, nb::handle code, nb::handle code_type, nb::handle
   const SourceCodeType type = source_type_from(code_type);
   const std::string source = source_from(code, type);
   ProgramOptions options = program_options_from(options_object, type);
+  if (type == SourceCodeType::ptx) options.linker = linker_in_use();
   std::shared_ptr<const std::string> debug_source;
   if (type == SourceCodeType::cxx) debug_source = write_debug_source(source, options);
   const bool has_debug_source = debug_source != nullptr;
@@ -80,7 +81,10 @@ std::string lower_case(nb::handle given) {
 
 CompilerBackendType backend_of(SourceCodeType type) {
   if (type == SourceCodeType::cxx) return CompilerBackendType::nvrtc;
-  return type == SourceCodeType::nvvm ? CompilerBackendType::nvvm : Linker::which_backend();
+  return type == SourceCodeType::nvvm ? CompilerBackendType::nvvm : linker_in_use();
+}
+CompilerBackendType backend_of(const PythonProgram& program) {
+  return program.options.linker ? *program.options.linker : backend_of(program.type);
 }
 
 std::vector<Target> targets_of(SourceCodeType type) {
@@ -102,7 +106,7 @@ nb::object nvrtc_program(std::uint64_t value) {
 nb::object handle_of(const PythonProgram& self) {
   const auto value = reinterpret_cast<std::uint64_t>(without_gil([&] { return self.program.handle(); }));
   if (value == 0) return nb::none();
-  switch (backend_of(self.type)) {
+  switch (backend_of(self)) {
     case CompilerBackendType::nvrtc: return nvrtc_program(value);
     case CompilerBackendType::driver: return raw_handle("CUlinkState", value);
     case CompilerBackendType::nvvm:
@@ -228,7 +232,7 @@ void bind_program(nb::module_& module) {
            "cuprum.utils.ProgramCacheResource "
            "to look into before, and to keep the result in, in place of the user's cache folder.")
       .def_prop_ro(
-          "backend", [](const PythonProgram& self) { return backend_object(backend_of(self.type)); },
+          "backend", [](const PythonProgram& self) { return backend_object(backend_of(self)); },
           "What compiles it: a CompilerBackendType.")
       .def_prop_ro("_parts", &parts_of)
       .def_prop_ro("handle", &handle_of, "A program of the compiler's own with the same source; None when closed.")
@@ -240,7 +244,7 @@ void bind_program(nb::module_& module) {
           },
           "What the last compilation did about a precompiled header: a PCHStatusType, or None when none was asked for.")
       .def("__repr__",
-           [](const PythonProgram& self) { return "<Program backend='" + printed(backend_of(self.type)) + "'>"; })
+           [](const PythonProgram& self) { return "<Program backend='" + printed(backend_of(self)) + "'>"; })
       .def("close", &close, nb::lock_self(), "Gives the source back. Closing twice does nothing.");
 }
 

@@ -25,6 +25,9 @@ Target compilation_target_from(nb::handle given, SourceCodeType type);
 /// Name expressions of a tuple or list of str or bytes. None for what is no C++, as cuda.core has it.
 std::vector<std::string> name_expressions_from(nb::handle given, SourceCodeType type);
 
+/// What Linker.which_backend() says, of which the drop-in has a function of its own.
+CompilerBackendType linker_in_use();
+
 /// A member of cuprum.typing.CompilerBackendType.
 nb::object backend_object(CompilerBackendType backend);
 

@@ -1,5 +1,6 @@
 // Streams: see <cuprum/stream.hpp>.
 #include <cuprum/detail/record.hpp>
+#include <cuprum/driver.hpp>
 
 #include "bindings/common.hpp"
 #include "bindings/event.hpp"
@@ -94,6 +95,16 @@ Stream own_stream_from(nb::handle object) {
     throw nb::type_error(
         "stream is required and must not be None: pass device.default_stream explicitly to use the default stream");
   throw nb::type_error(("Stream or GraphBuilder expected as the stream, not " + type_of(object)).c_str());
+}
+
+void require_context(const Stream& stream) {
+  if (stream != Stream::legacy_default() && stream != Stream::per_thread_default()) return;
+  CUctx_st* current = nullptr;
+  without_gil([&] { driver::call<&driver::Api::cuCtxGetCurrent>(&current); });
+  if (current) return;
+  throw std::runtime_error(
+      "the default stream can't give memory back where no CUDA context is current: call Device.set_current() first, or "
+      "pass a stream of a device");
 }
 
 Stream stream_from(nb::handle object) {

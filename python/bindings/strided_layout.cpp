@@ -1,6 +1,8 @@
 // Layouts: see <cuprum/strided_layout.hpp>.
 #include "bindings/strided_layout.hpp"
 
+#include <numeric>
+
 namespace cuprum::python {
 namespace {
 
@@ -153,6 +155,14 @@ std::string layout_in_words(nb::handle self) {
 
 nb::tuple axes_tuple(const StridedLayout::Axes& axes) { return nb::tuple(nb::cast(axes)); }
 
+/// Without strides that of C, also where there are no elements, and so no stride is larger than another.
+nb::tuple stride_order_of(const PythonLayout& self) {
+  if (self.has_strides) return axes_tuple(self.layout.stride_order());
+  StridedLayout::Axes axes(static_cast<std::size_t>(self.layout.ndim()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes_tuple(axes);
+}
+
 void bind_facts(nb::class_<PythonLayout>& bound) {
   bound.def_prop_ro(
            "ndim", [](const PythonLayout& self) { return self.layout.ndim(); }, "The number of axes.")
@@ -167,9 +177,7 @@ void bind_facts(nb::class_<PythonLayout>& bound) {
             return tuple_of_numbers(self.layout.strides_in_bytes());
           },
           "In bytes; None as strides are.")
-      .def_prop_ro(
-          "stride_order", [](const PythonLayout& self) { return axes_tuple(self.layout.stride_order()); },
-          "The axes from the largest stride to the smallest.")
+      .def_prop_ro("stride_order", &stride_order_of, "The axes from the largest stride to the smallest.")
       .def_prop_ro(
           "itemsize", [](const PythonLayout& self) { return self.layout.itemsize(); }, "Of an element, in bytes.")
       .def_prop_ro(

@@ -141,9 +141,28 @@ nb::object other_view(nb::handle self, nb::handle layout, nb::handle dtype) {
   return nb::cast(std::move(other));
 }
 
-/// The view for the library, which copies with it. Its memory must stay until the copy has run.
-StridedMemoryView native_view(PythonView& view) {
-  return StridedMemoryView::from_pointer(view.base, layout_of(view).layout, {.is_readonly = view.readonly});
+/// Whether a graph allocates the memory. It frees that where the program says, which it would not if it kept it.
+bool is_of_a_graph(const PythonView& view) {
+  if (!nb::isinstance<Buffer>(view.exporting_obj)) return false;
+  const Buffer& buffer = *nb::inst_ptr<Buffer>(view.exporting_obj);
+  const std::optional<MemoryResource> resource =
+      buffer.handle() == 0 ? std::nullopt : buffer.memory_resource();  // closed, it is not asked
+  return resource && resource->as<GraphMemoryResource>();
+}
+
+/// The view for the library, which copies with it. Its memory must stay until the copy has run; graphs see to that.
+StridedMemoryView native_view(nb::handle object) {
+  PythonView& view = *nb::inst_ptr<PythonView>(object);
+  const StridedLayout& layout = layout_of(view).layout;
+  std::shared_ptr<void> owner = is_of_a_graph(view) ? nullptr : kept_object(object);
+  return StridedMemoryView::from_pointer(view.base, layout, {.is_readonly = view.readonly}, std::move(owner));
+}
+
+/// Page-locked memory is used when the copy runs, and goes with its object, whatever is queued. Memory of devices is
+/// freed in the order of a stream.
+void keep_memory_of_host(const StridedMemoryView& view, nb::handle object, const Stream& queue) {
+  if (view.memory_kind() == MemoryKind::device) return;
+  without_gil([&, kept = kept_object(object)]() mutable { queue.keep(std::move(kept)); });
 }
 
 void copy_views(nb::handle from, nb::handle to, nb::handle stream, nb::handle blocking, const char* function) {
@@ -162,14 +181,12 @@ void copy_views(nb::handle from, nb::handle to, nb::handle stream, nb::handle bl
     throw nb::value_error("the dtypes of both views must be equal: view() one as the other's");
   const Stream queue = own_stream_from(stream);
   const StridedCopyOptions options{.blocking = value_from<std::optional<bool>>(blocking, "blocking")};
-  const StridedMemoryView reading = native_view(source);
-  const StridedMemoryView writing = native_view(destination);
+  const StridedMemoryView reading = native_view(from);
+  const StridedMemoryView writing = native_view(to);
   without_gil([&] { writing.copy_from(reading, queue, options); });
-  // Memory of the host goes with its objects, whatever is queued; that of devices is freed in the order of a stream.
-  const bool is_of_host = source.device_id < 0 || destination.device_id < 0;
-  if (options.blocking != false || !is_of_host) return;
-  std::function<void()> keep_both = [kept_source = kept_object(from), kept_destination = kept_object(to)] {};
-  without_gil([&] { queue.host_call(std::move(keep_both)); });
+  if (options.blocking != false) return;
+  keep_memory_of_host(reading, from, queue);
+  keep_memory_of_host(writing, to, queue);
 }
 
 /// "numpy.dtype", "NoneType", "cuprum._core.Buffer".

@@ -99,9 +99,10 @@ PythonLayout layout_of_tensor(const DLTensor& tensor) {
 
 /// What was given as stream_ptr, as a number.
 nb::object stream_pointer(nb::handle stream) {
-  nb::object number = nb::steal(PyNumber_Long(stream.ptr()));
+  const bool is_text = PyUnicode_Check(stream.ptr()) || PyBytes_Check(stream.ptr()) || PyByteArray_Check(stream.ptr());
+  nb::object number = is_text ? nb::object() : nb::steal(PyNumber_Long(stream.ptr()));  // which would read a text
   if (number.is_valid()) return number;
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
   PyErr_Clear();
   throw nb::type_error(("stream_ptr must be the number of a stream, or -1, not " + type_of(stream)).c_str());
 }

@@ -204,8 +204,9 @@ def test_a_stream_of_a_view_that_is_no_number_is_refused(device, stream, numpy):
             "version": 3, "shape": (1,), "typestr": "<f4", "data": (0, False), "stream": int(stream.handle),
         }  # fmt: skip
 
-    with pytest.raises(ValueError, match="invalid literal"):
-        StridedMemoryView.from_cuda_array_interface(Array(), "first")
+    for text in ("first", "1", b"1"):
+        with pytest.raises(TypeError, match="stream_ptr must be the number of a stream"):
+            StridedMemoryView.from_cuda_array_interface(Array(), text)
 
 
 def test_messages_of_the_library_speak_python(device, stream):

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -207,6 +208,32 @@ def test_buffers_compare_by_their_bytes(device, stream):
 def test_buffers_are_made_by_resources_only():
     with pytest.raises(RuntimeError, match="cannot be instantiated directly"):
         Buffer()
+
+
+def test_the_default_stream_gives_memory_back_in_a_context_only(device, stream):
+    class Resource(MemoryResource):
+        is_device_accessible, is_host_accessible, device_id = True, False, 0
+
+        def allocate(self, size, *, stream):
+            raise NotImplementedError
+
+        def deallocate(self, ptr, size, *, stream):
+            pass
+
+    resource = Resource()
+    buffer = Buffer.from_handle(1, 16, mr=resource, stream=stream)
+
+    def use():
+        with pytest.raises(RuntimeError, match="no CUDA context is current"):
+            Buffer.from_handle(1, 16, mr=resource)
+        with pytest.raises(RuntimeError, match="no CUDA context is current"):
+            buffer.close(device.default_stream)
+        Buffer.from_handle(1, 16, mr=resource, stream=stream).close()
+        return True
+
+    with ThreadPoolExecutor(1) as thread:  # on which no context is current
+        assert thread.submit(use).result()
+    buffer.close()
 
 
 def test_from_handle_keeps_the_owner():

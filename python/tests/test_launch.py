@@ -223,7 +223,8 @@ def test_streams_of_others(code, result, stream):
         def __cuda_stream__(self):
             return (0, int(stream.handle))
 
-    launch(Foreign(), ONE, code.get_kernel("take<int>"), result, 7)
+    with pytest.warns(DeprecationWarning, match="foreign stream objects"):
+        launch(Foreign(), ONE, code.get_kernel("take<int>"), result, 7)
     stream.sync()
     assert memoryview(result).cast("B").cast("i")[0] == 7
 

@@ -150,6 +150,7 @@ EVERY = {
     # libcuprum remembers every context that there was, in 160 bytes, to tell later ones at the same address apart.
     "green contexts": (green_context, 1_000),
     "devices": (lambda here: [Device(0), here.device.properties, Host(), Host.numa_current()], 10_000),
+    "observers": (lambda here: _core._Observer(here.device.allocate(64, stream=here.stream)), 10_000),
     "buffers": (lambda here: [here.device.allocate(64, stream=here.stream), Buffer.from_handle(4096, 8, owner=[])], 10_000),
     "virtual memory": (lambda here: [VirtualMemoryResource(here.device), here.virtual.allocate(64, stream=here.stream)], 10_000),
     "managed memory": (managed, 10_000),

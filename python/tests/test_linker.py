@@ -102,6 +102,9 @@ class TestLinking:
             Linker(codes[0]).link("cubin")
         assert isinstance(caught.value, LinkError)
         assert caught.value.log
+        with pytest.raises(nvjitlink.nvJitLinkError, match="ptx needs link_time_optimization") as caught:
+            Linker(codes[0], options={"ptx": True})
+        assert isinstance(caught.value, ValueError)
 
     def test_threads_take_turns(self, codes, results_of_threads):
         linker = Linker(*codes)

@@ -64,11 +64,14 @@ def test_attributes_can_be_set_where_the_driver_lets_them(pool):
         type(pool.attributes)()
 
 
-def test_attributes_of_a_closed_pool(pool):
+def test_attributes_outlive_the_close_of_their_pool(pool):
     attributes = pool.attributes
     pool.close()
+    assert attributes.used_mem_high == 0
+    attributes.release_threshold = 1 << 20
+    assert attributes.release_threshold == 1 << 20
     with pytest.raises(RuntimeError, match="closed"):
-        attributes.used_mem_high
+        pool.attributes
 
 
 def test_what_pools_are(pool, stream):

@@ -171,6 +171,64 @@ class TestLaunches:
         """)
 
 
+class TestSharing:
+    def test_descriptors_of_the_drivers_bytes(self):
+        served("""
+            import pickle
+            from cuda.core import Buffer, Device, DeviceMemoryResource, Event
+            from cuda.core._event import IPCEventDescriptor
+            from cuda.core._memory._ipc import IPCBufferDescriptor
+            device = Device()
+            device.set_current()
+            pool = DeviceMemoryResource(device, {"ipc_enabled": True, "max_size": 1 << 22})
+            ours = pool.allocate(64, stream=device.default_stream).ipc_descriptor
+            raw = pickle.loads(pickle.dumps(ours))
+            assert isinstance(raw, IPCBufferDescriptor) and (raw.payload, raw.size) == (ours.payload, 64)
+            assert raw == IPCBufferDescriptor._init(ours.payload, 64) != IPCBufferDescriptor._init(ours.payload, 65)
+            assert raw != ours.payload and hash(raw) == hash(pickle.loads(pickle.dumps(raw)))
+            event = IPCEventDescriptor._init(bytes(64), True)
+            assert event == IPCEventDescriptor._init(bytes(64), False) != IPCEventDescriptor._init(bytes(63), True)
+            for read in (
+                lambda: Buffer.from_ipc_descriptor(pool, IPCBufferDescriptor._init(bytes(8), 64), stream=None),
+                lambda: Event.from_ipc_descriptor(IPCEventDescriptor._init(bytes(8), True)),
+            ):
+                try:
+                    read()
+                except ValueError as error:
+                    assert "is 8 bytes; expected at least 64" in str(error)
+                else:
+                    raise AssertionError(read)
+        """)
+
+    def test_weak_handles_see_the_memory_and_the_graph_go(self):
+        served("""
+            import gc
+            from cuda.core import Device
+            from cuda.core._utils._weak_handles import weak_handle
+            from cuda.core.graph import GraphDefinition
+            device = Device()
+            device.set_current()
+            buffer = device.allocate(64, stream=device.default_stream)
+            graph = GraphDefinition()
+            node = graph.memset(buffer, 0, 4)
+            memory, whole = weak_handle(buffer), weak_handle(graph)
+            buffer.close()
+            del graph
+            gc.collect()
+            assert memory and whole and not memory.expired(), "the node keeps both"
+            del node
+            device.sync()
+            gc.collect()
+            assert not whole and not memory and memory.expired()
+            for wrong, kind in ((buffer, ValueError), (3, TypeError)):
+                try:
+                    weak_handle(wrong)
+                except kind:
+                    continue
+                raise AssertionError(wrong)
+        """)
+
+
 class TestStreams:
     def test_of_derived_classes(self):
         served("""
@@ -287,6 +345,34 @@ class TestLinkerBackend:
                 assert "nvJitLink backend is not available" in str(error)
             else:
                 raise AssertionError("options for a linker that is not used")
+        """)
+
+    def test_that_is_set_compiles_ptx_and_is_what_its_key_says(self):
+        served("""
+            from cuda.core import Device, Program, ProgramOptions, _linker
+            from cuda.core.utils import InMemoryProgramCache, make_program_cache_key
+            Device().set_current()
+            ptx = ".version 7.0 .target sm_70 .address_size 64 .visible .entry f() { ret; }"
+            options = ProgramOptions(arch="sm_90")
+            def key():
+                return make_program_cache_key(code=ptx, code_type="ptx", options=options, target_type="cubin")
+            keys = set()
+            for is_nvjitlink in (True, False):
+                _linker._use_nvjitlink_backend = is_nvjitlink
+                program = Program(ptx, "ptx", options)
+                assert program.backend == ("nvJitLink" if is_nvjitlink else "driver")
+                assert ("CUlinkState" in type(program.handle).__name__) is not is_nvjitlink
+                cache = InMemoryProgramCache()
+                made = program.compile("cubin", cache=cache)
+                assert cache[key()] == made.code
+                keys.add(key())
+            assert len(keys) == 2
+            try:
+                Program(ptx, "ptx", ProgramOptions(arch="sm_90", ptxas_options="-v")).compile("cubin")
+            except ValueError as error:
+                assert "ptxas_options" in str(error)
+            else:
+                raise AssertionError("nvJitLink was used")
         """)
 
     def test_that_is_too_old_is_warned_of_once(self):

@@ -196,6 +196,35 @@ class TestFiles:
             FileStreamProgramCache("")
 
 
+class TestManyProcesses:
+    """Caches of one folder don't know of each other, wherever they are."""
+
+    def test_an_entry_that_is_replaced_while_others_make_room_stays(self, tmp_path):
+        value, count = bytes(1000), 300
+        full = FileStreamProgramCache(tmp_path, max_size_bytes=count * 1100)
+        other = FileStreamProgramCache(tmp_path)
+        for attempt in range(40):
+            other[b"old"] = value
+            path = max(tmp_path.glob("*.code"), key=lambda file: file.stat().st_mtime_ns)
+            os.utime(path, (0, 0))  # what goes first
+            for number in range(count - len(other)):
+                other[b"%d %d" % (attempt, number)] = value
+            ready = threading.Barrier(2)
+
+            def replace(attempt=attempt, ready=ready):
+                ready.wait()
+                for _ in range(3):
+                    other[b"old"] = b"new %d" % attempt
+
+            replacing = threading.Thread(target=replace)
+            replacing.start()
+            ready.wait()
+            full[b"more %d" % attempt] = bytes(50_000)
+            replacing.join()
+            assert other.get(b"old") == b"new %d" % attempt
+            assert not list(tmp_path.glob("*.part"))
+
+
 class TestCompiling:
     def test_finds_what_it_compiled(self, cache):
         program = Program(TEMPLATE, "c++", {"name": "named"})

@@ -358,6 +358,73 @@ def test_copies_that_do_not_block_keep_host_memory(device, stream, way):
         assert (result == np.arange(4096)).all()
 
 
+class TestPageLockedMemory:
+    """Of an array of NumPy, which is read and written when the copy runs."""
+
+    COUNT = 1024
+
+    def page_locked(self, stream):
+        return np.frombuffer(PinnedMemoryResource().allocate(4 * self.COUNT, stream=stream), np.float32)
+
+    @pytest.fixture
+    def there(self, device, stream):
+        return device.allocate(4 * self.COUNT, stream=stream)
+
+    def copy(self, way, there, host, stream):
+        if way == "buffer":
+            return there.copy_from(host, stream=stream)
+        on_device = StridedMemoryView.from_cuda_array_interface(DeviceArray(there, (self.COUNT,)), -1)
+        by = StridedMemoryView.from_array_interface if way == "array_interface" else StridedMemoryView.from_any_interface
+        view = by(host) if way == "array_interface" else by(host, -1)
+        if way == "to_host":
+            return on_device.copy_to(view, stream, blocking=False)
+        on_device.copy_from(view, stream, blocking=False)
+
+    @pytest.mark.parametrize("way", ["buffer", "dlpack", "array_interface", "to_host"])
+    def test_is_kept_until_the_copy_has_run(self, stream, there, way):
+        host = self.page_locked(stream)
+        go_on = threading.Event()
+        graph = GraphDefinition()
+        graph.callback(lambda: go_on.wait(10))
+        executable = graph.instantiate()
+        stream.sync()
+        executable.launch(stream)
+        kept = weakref.ref(host)
+        self.copy(way, there, host, stream)
+        del host
+        gc.collect()
+        was_kept = kept() is not None
+        go_on.set()
+        stream.sync()
+        gc.collect()
+        assert was_kept
+        assert kept() is None
+
+    @pytest.mark.parametrize("way", ["buffer", "dlpack", "array_interface", "to_host"])
+    def test_is_kept_by_the_graph_that_is_captured(self, device, stream, there, way):
+        host = self.page_locked(stream)
+        stream.sync()
+        kept = weakref.ref(host)
+        builder = device.create_graph_builder().begin_building()
+        self.copy(way, there, host, builder)
+        graph = builder.end_building().complete()
+        builder.close()
+        del host
+        gc.collect()
+        assert kept() is not None
+        graph.launch(stream)
+        stream.sync()
+        assert kept() is not None
+        graph.close()
+        del graph, builder
+        for _ in range(1000):
+            device.sync()
+            gc.collect()
+            if kept() is None:
+                break
+        assert kept() is None
+
+
 def test_constructing_a_view_is_deprecated():
     with pytest.warns(DeprecationWarning, match="from a DLPack-supporting object"):
         view = StridedMemoryView(np.zeros(3), -1)
@@ -422,6 +489,7 @@ def test_layouts():
     assert layout.reshaped((2, -1)).shape == (2, 12)
     assert layout.flattened().shape == (24,)
     assert layout[1].shape == (6,) and layout[1, 2].shape == () and layout[..., 0].strides == (6,)
+    assert StridedLayout((6, 0, 1), None, 4).stride_order == (0, 1, 2)
     part = layout[1:3, ::-2]
     assert (part.shape, part.strides, part.slice_offset, part.slice_offset_in_bytes) == ((2, 3), (6, -2), 11, 44)
     assert part.offset_bounds == (part.min_offset, part.max_offset) == (7, 17)

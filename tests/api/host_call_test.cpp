@@ -122,6 +122,17 @@ TEST_F(HostCallTest, MayOwnWhatIsReleasedWithCuda) {
   EXPECT_EQ(live_objects().events, 0u);
 }
 
+TEST_F(HostCallTest, AStreamKeepsAnOwnerUntilItsWorkIsDone) {
+  auto owner = std::make_shared<int>(0);
+  Gate gate(stream);
+  stream.keep(owner);
+  stream.keep(nullptr);
+  EXPECT_EQ(owner.use_count(), 2);
+  gate.open();
+  stream.sync();
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 // CUDA may not be used in there, so what is let go of has to wait.
 TEST_F(HostCallTest, WhatItLetsGoOfIsReleasedByWhoWaits) {
   if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";

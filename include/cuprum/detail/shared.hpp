@@ -36,6 +36,12 @@ class CUPRUM_API SharedState {
            keepers_.load(std::memory_order_acquire) < one_keeper;
   }
 
+  /// One more that needs this object, but not the resource, until drop_part().
+  void add_part() noexcept { parts_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_part() noexcept;
+  /// Whether it is closed, and nobody keeps the resource any more.
+  bool is_given_back() const noexcept { return keepers_.load(std::memory_order_acquire) == closed_mark; }
+
   /// CUDA's handle, or the address, as a number; 0 when it is closed. Whoever needs it to stay valid keeps the
   /// resource.
   std::uint64_t handle() const noexcept { return is_closed() ? 0 : handle_.load(std::memory_order_relaxed); }
@@ -81,12 +87,11 @@ class CUPRUM_API SharedState {
   virtual void release() noexcept = 0;  ///< destroys the resource; called once
   void give_back() noexcept;
   void last_handle_is_gone() noexcept;
-  void drop_part() noexcept;
 
   std::atomic<std::uint64_t> keepers_{0};
   std::atomic<std::uint64_t> handle_{0};
   std::atomic<std::uint32_t> handles_{1};
-  std::atomic<std::uint8_t> parts_{2};  ///< that need this object: the handles are one, the resource is the other
+  std::atomic<std::uint16_t> parts_{2};  ///< that need this object: the handles are one, the resource is the other
   const bool is_permanent_ = false;
 };
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprum import Linker, LinkerOptions, Program, ProgramOptions, Stream, VirtualMemoryResourceOptions
+from cuprum import (
+    Buffer,
+    Event,
+    Linker,
+    LinkerOptions,
+    Program,
+    ProgramOptions,
+    Stream,
+    VirtualMemoryResourceOptions,
+)
+from cuprum._core import IPCBufferDescriptor, IPCEventDescriptor
 from cuprum._cuda_core import (
     graph_entry,
+    ipc_descriptors,
     linker_backend,
     linker_options,
     program_options,
@@ -21,6 +32,13 @@ from cuprum.graph import GraphDefinition
 def add() -> None:
     """Give the classes their private members."""
     members: dict[type, dict[str, Any]] = {
+        Buffer: {"from_ipc_descriptor": staticmethod(ipc_descriptors.buffer_from_ipc_descriptor)},
+        Event: {"from_ipc_descriptor": staticmethod(ipc_descriptors.event_from_ipc_descriptor)},
+        IPCBufferDescriptor: {
+            "_init": staticmethod(ipc_descriptors.raw_buffer),
+            "__reduce__": ipc_descriptors.reduce_buffer,
+        },
+        IPCEventDescriptor: {"_init": staticmethod(ipc_descriptors.raw_event)},
         GraphDefinition: {"_entry": property(graph_entry.entry_of)},
         Linker: {"which_backend": classmethod(linker_backend.which_backend)},
         LinkerOptions: {

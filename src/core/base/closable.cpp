@@ -24,7 +24,9 @@ void SharedState::give_back() noexcept {
 }
 
 void SharedState::last_handle_is_gone() noexcept {
-  if (keepers_.load(std::memory_order_acquire) == 0 && !core::is_inside_host_function()) {  // nobody else knows of it
+  const bool is_known_to_others =
+      keepers_.load(std::memory_order_acquire) != 0 || parts_.load(std::memory_order_acquire) != 2;
+  if (!is_known_to_others && !core::is_inside_host_function()) {
     release();
     delete this;
     return;

@@ -95,7 +95,7 @@ Compiled compile_nvvm(const ProgramResource& program, Target target, const Compi
 Compiled compile_ptx(const ProgramResource& program, Target target, const CompileOptions& options) {
   refuse_names(program, options);
   if (target != Target::cubin && target != Target::ptx) refuse_target(program, target, "cubin and ptx");
-  const CompilerBackendType linker = Linker::which_backend();
+  const CompilerBackendType linker = core::linker_of(program.options);
   const std::vector<std::string> arguments = program.options.as_arguments(linker, target);
   Code ptx{.type = Target::ptx, .name = program.options.name, .bytes = program.source};
   if (target == Target::ptx) return {std::move(ptx)};
@@ -120,7 +120,7 @@ std::shared_ptr<void> native_program(const ProgramResource& program) {
   switch (program.type) {
     case SourceCodeType::ptx: {
       std::shared_ptr<core::LinkState> link =
-          core::start_link(core::linker_options(program.options), Linker::which_backend());
+          core::start_link(core::linker_options(program.options), core::linker_of(program.options));
       link->add({.type = Target::ptx, .name = program.options.name, .bytes = program.source});
       return {link, link->handle()};
     }
@@ -198,8 +198,9 @@ void* Program::handle() const {
 }
 
 CompilerBackendType Program::backend() const {
-  switch (Access::keep(*this)->type) {
-    case SourceCodeType::ptx: return Linker::which_backend();
+  const Kept<ProgramResource> program = Access::keep(*this);
+  switch (program->type) {
+    case SourceCodeType::ptx: return core::linker_of(program->options);
     case SourceCodeType::nvvm: return CompilerBackendType::nvvm;
     case SourceCodeType::cxx: break;
   }

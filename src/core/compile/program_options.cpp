@@ -123,6 +123,14 @@ LinkerOptions linker_options(const ProgramOptions& options) {
           .no_cache = options.no_cache};
 }
 
+CompilerBackendType linker_of(const ProgramOptions& options) {
+  if (!options.linker) return Linker::which_backend();
+  if (*options.linker == CompilerBackendType::nvjitlink || *options.linker == CompilerBackendType::driver)
+    return *options.linker;
+  throw InvalidArgument(support::text("'", options.name, "' can't be compiled by ", title(*options.linker),
+                                      ": PTX is compiled by nvJitLink or the driver"));
+}
+
 // What the linker doesn't have is about the C++ that the PTX was made of.
 std::vector<std::string> linker_arguments(const ProgramOptions& options, CompilerBackendType linker) {
   if (!options.extra_sources.empty()) {

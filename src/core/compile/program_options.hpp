@@ -15,7 +15,10 @@ std::string architecture(const ProgramOptions& options, CompilerBackendType back
 /// out, as cuda.core does.
 LinkerOptions linker_options(const ProgramOptions& options);
 
-/// The same as the linker reads them. Throws InvalidArgument for extra sources.
+/// The linker that compiles it.
+CompilerBackendType linker_of(const ProgramOptions& options);
+
+/// The options as the linker reads them. Throws InvalidArgument for extra sources.
 std::vector<std::string> linker_arguments(const ProgramOptions& options, CompilerBackendType linker);
 
 /// What messages call them.

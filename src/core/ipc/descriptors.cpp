@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cuprum/error.hpp>
 #include <cuprum/ipc.hpp>
 #include <ostream>
@@ -37,7 +38,25 @@ IPCAllocationHandle make_handle(FileDescriptor descriptor, const PoolIdentity& i
       AllocationHandleResource{std::move(shared), identity});
 }
 
+detail::IpcPayload payload_from(std::span<const std::byte> bytes, const char* of_what) {
+  detail::IpcPayload payload;
+  if (bytes.size() != payload.size()) {
+    throw InvalidArgument(
+        text("the driver's description of ", of_what, " has ", payload.size(), " bytes, not ", bytes.size()));
+  }
+  std::copy(bytes.begin(), bytes.end(), payload.begin());
+  return payload;
+}
+
 }  // namespace
+
+IPCBufferDescriptor IPCBufferDescriptor::adopt(std::span<const std::byte> payload, std::size_t size) {
+  return IpcAccess::buffer({}, {}, size, payload_from(payload, "a shared buffer"));
+}
+
+IPCEventDescriptor IPCEventDescriptor::adopt(std::span<const std::byte> payload, bool is_blocking_sync) {
+  return IpcAccess::event({}, is_blocking_sync, payload_from(payload, "a shared event"));
+}
 
 IPCBufferDescriptor IPCBufferDescriptor::from_bytes(std::span<const std::byte> bytes) {
   const auto record = wire::open<wire::BufferRecord>(bytes);

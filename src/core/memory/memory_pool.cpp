@@ -292,7 +292,9 @@ std::shared_ptr<PoolMemory> MemoryPool::pool() const {
   return pool;
 }
 
-MemoryPoolAttributes MemoryPool::attributes() const { return MemoryPoolAttributes(pool()); }
+MemoryPoolAttributes MemoryPool::attributes() const {
+  return MemoryPoolAttributes(std::make_shared<const detail::PoolInUse>(pool()));
+}
 
 void MemoryPool::trim(std::size_t min_bytes_to_keep) const {
   const auto memory = pool();

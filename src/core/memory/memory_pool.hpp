@@ -131,6 +131,13 @@ class PoolMemory final : public MemoryResource::Interface {
   core::PoolHold hold_;  ///< of a shared pool
 };
 
+/// What attributes of a pool keep.
+struct PoolInUse {
+  explicit PoolInUse(std::shared_ptr<PoolMemory> the_memory) : memory(std::move(the_memory)), pool(memory->use()) {}
+  const std::shared_ptr<PoolMemory> memory;
+  const PoolMemory::InUse pool;
+};
+
 }  // namespace cuprum::inline CUPRUM_ABI::detail
 
 namespace cuprum::core {

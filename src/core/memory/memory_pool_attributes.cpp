@@ -7,25 +7,26 @@
 namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
-using detail::PoolMemory;
+using detail::PoolInUse;
 using driver::Api;
 using driver::Doing;
 using support::text;
 
 // Attributes are ints or cuuint64_t, as <cuda.h> says of each.
 template <typename T>
-T get(const PoolMemory& pool, CUmemPool_attribute which, const char* name) {
+T get(const PoolInUse& used, CUmemPool_attribute which, const char* name) {
   T value{};
   driver::call<&Api::cuMemPoolGetAttribute>(
-      Doing{[&] { return text("reading ", name, " of a pool of ", pool.place()); }}, pool.use().handle, which, &value);
+      Doing{[&] { return text("reading ", name, " of a pool of ", used.memory->place()); }}, used.pool.handle, which,
+      &value);
   return value;
 }
 
 template <typename T>
-void set(const PoolMemory& pool, CUmemPool_attribute which, const char* name, T value) {
+void set(const PoolInUse& used, CUmemPool_attribute which, const char* name, T value) {
   driver::call<&Api::cuMemPoolSetAttribute>(
-      Doing{[&] { return text("setting ", name, " of a pool of ", pool.place(), " to ", value); }}, pool.use().handle,
-      which, &value);
+      Doing{[&] { return text("setting ", name, " of a pool of ", used.memory->place(), " to ", value); }},
+      used.pool.handle, which, &value);
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ void wait_for(CUevent work, const StreamResource& stream) noexcept {
 
 void check_size(const IPCBufferDescriptor& descriptor, std::size_t extent) {
   if (descriptor.size() <= extent) return;
-  throw InvalidArgument(text("refused ", descriptor, ": only ", extent, " bytes are there"));
+  throw InvalidArgument(
+      text("refused ", descriptor, ": its size exceeds the mapped allocation extent, ", extent, " bytes"));
 }
 
 }  // namespace

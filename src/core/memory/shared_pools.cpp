@@ -130,6 +130,8 @@ void check_descriptor(const IPCBufferDescriptor& descriptor, const PoolMemory& p
                                ": the memory resource is this process's own; expected one made by ",
                                importing_class(identity.place), "::from_allocation_handle"));
   }
+  if (descriptor.size() == 0) throw InvalidArgument(text("refused ", descriptor, ": there is nothing to import"));
+  if (origin == detail::IpcOrigin{}) return;  // adopted: nobody said where it comes from
   if (identity.uuid && descriptor.memory_resource_uuid() != *identity.uuid) {
     throw InvalidArgument(text("refused ", descriptor, ": the memory resource is pool ", *identity.uuid));
   }
@@ -140,7 +142,6 @@ void check_descriptor(const IPCBufferDescriptor& descriptor, const PoolMemory& p
     throw InvalidArgument(text("refused ", descriptor, ": it is on the device with UUID ", origin.device,
                                ", the memory resource on that with ", identity.origin.device));
   }
-  if (descriptor.size() == 0) throw InvalidArgument(text("refused ", descriptor, ": there is nothing to import"));
 }
 
 }  // namespace

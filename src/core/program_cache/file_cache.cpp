@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <cuprum/program_cache.hpp>
 #include <filesystem>
@@ -68,9 +72,8 @@ std::optional<ProgramCacheEntry> entry_in(std::string_view file, std::string_vie
 }
 
 /// Everything in the file; none when it isn't a file of this user, or others can write it. Nobody else's is trusted.
-std::optional<std::string> read_own_file(const FileDescriptor& file, const std::string& path) {
-  struct stat status;
-  if (fstat(file.get(), &status) != 0) fail("read", path);
+std::optional<std::string> read_own_file(const FileDescriptor& file, const struct stat& status,
+                                         const std::string& path) {
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return std::nullopt;
   }
@@ -116,11 +119,41 @@ class UnfinishedFile {
   std::string path_;
 };
 
+/// One version of a file. Another one takes its place by another file, and each use is noted in the time.
 struct FileFacts {
-  fs::path path;
-  fs::file_time_type used;
+  explicit FileFacts(const struct stat& status)
+      : used(status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec),
+        bytes(static_cast<std::size_t>(status.st_size)),
+        number(status.st_ino) {}
+
+  bool operator==(const FileFacts&) const = default;
+  bool is_older_than(std::chrono::nanoseconds age) const {
+    return std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(used) > age;
+  }
+
+  std::int64_t used;  // nanoseconds since 1970
   std::size_t bytes;
+  ino_t number;
 };
+
+std::optional<FileFacts> facts_of(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileFacts(status);
+}
+
+/// Removes a file, unless it is another one than was seen, or was used since: other processes store and use entries
+/// meanwhile. No call removes a file on that condition, so it gets a name aside first, and its own again if it is not
+/// the one that was seen.
+void remove_seen(const std::string& path, const FileFacts& seen) {
+  if (facts_of(path) != seen) return;
+  static std::atomic<unsigned> count{0};
+  const std::string aside = text(path, '.', getpid(), '-', count++, unfinished);
+  if (rename(path.c_str(), aside.c_str()) != 0) return;
+  const bool is_the_one = facts_of(aside) == seen;
+  if (is_the_one || renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
+    unlink(aside.c_str());
+}
 
 /// What is in a file; none when there is no such file, or not a good one, which is removed.
 std::optional<ProgramCacheEntry> read_entry(const std::string& path, std::string_view key) {
@@ -130,13 +163,15 @@ std::optional<ProgramCacheEntry> read_entry(const std::string& path, std::string
     if (!is_not_there) fail("read", path);
     return std::nullopt;
   }
-  const std::optional<std::string> bytes = read_own_file(file, path);
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) fail("read", path);
+  const std::optional<std::string> bytes = read_own_file(file, status, path);
   if (!bytes) return std::nullopt;
   std::optional<ProgramCacheEntry> entry = entry_in(*bytes, key);
   if (entry) {
     futimens(file.get(), nullptr);  // used now
   } else {
-    unlink(path.c_str());
+    remove_seen(path, FileFacts(status));
   }
   return entry;
 }
@@ -192,15 +227,15 @@ struct FileStreamProgramCache::Folder {
     for (; !error && at != fs::directory_iterator(); at.increment(error)) {
       const fs::path kind = at->path().extension();
       if (kind != ending && kind != unfinished) continue;
-      std::error_code gone;
-      FileFacts entry{at->path(), at->last_write_time(gone), 0};
-      if (!gone) entry.bytes = at->file_size(gone);
-      if (gone == std::errc::no_such_file_or_directory) continue;  // other processes remove entries, too
-      if (gone) refuse_to_list(gone);
+      const std::optional<FileFacts> facts = facts_of(at->path());
+      if (!facts) {
+        if (errno == ENOENT) continue;  // other processes remove entries, too
+        refuse_to_list({errno, std::generic_category()});
+      }
       if (kind == ending) {
-        each(entry);
-      } else if (fs::file_time_type::clock::now() - entry.used > abandoned) {
-        fs::remove(entry.path, gone);
+        each(at->path().string(), *facts);
+      } else if (facts->is_older_than(abandoned)) {
+        remove_seen(at->path(), *facts);
       }
     }
     const bool is_not_there = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
@@ -219,20 +254,20 @@ struct FileStreamProgramCache::Folder {
       *total += added;
       return;
     }
-    std::vector<FileFacts> entries;
+    std::vector<std::pair<std::string, FileFacts>> entries;
     std::size_t sum = added;
-    for_each_entry([&](FileFacts& entry) {
-      sum += entry.bytes;
-      entries.push_back(std::move(entry));
+    for_each_entry([&](std::string entry, const FileFacts& facts) {
+      sum += facts.bytes;
+      entries.emplace_back(std::move(entry), facts);
     });
     if (sum > limit) {
-      std::sort(entries.begin(), entries.end(), [](const FileFacts& a, const FileFacts& b) { return a.used < b.used; });
+      std::sort(entries.begin(), entries.end(),
+                [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
       const std::size_t goal = limit - limit / 10;  // so that not every store has to look
-      for (const FileFacts& entry : entries) {
+      for (const auto& [entry, facts] : entries) {
         if (sum <= goal || sum <= added) break;
-        std::error_code gone;
-        fs::remove(entry.path, gone);
-        sum -= entry.bytes;
+        remove_seen(entry, facts);
+        sum -= facts.bytes;
       }
     }
     total = sum;
@@ -282,15 +317,12 @@ bool FileStreamProgramCache::erase(std::string_view key) { return unlink(folder_
 
 std::size_t FileStreamProgramCache::size() {
   std::size_t count = 0;
-  folder_->for_each_entry([&](const FileFacts&) { ++count; });
+  folder_->for_each_entry([&](const std::string&, const FileFacts&) { ++count; });
   return count;
 }
 
 void FileStreamProgramCache::clear() {
-  folder_->for_each_entry([](const FileFacts& entry) {
-    std::error_code gone;
-    fs::remove(entry.path, gone);
-  });
+  folder_->for_each_entry([](const std::string& entry, const FileFacts&) { unlink(entry.c_str()); });
   std::lock_guard lock(folder_->mutex);
   folder_->total.reset();
 }
@@ -301,7 +333,7 @@ std::optional<std::size_t> FileStreamProgramCache::max_size_bytes() const { retu
 
 std::size_t FileStreamProgramCache::size_bytes() const {
   std::size_t total = 0;
-  folder_->for_each_entry([&](const FileFacts& entry) { total += entry.bytes; });
+  folder_->for_each_entry([&](const std::string&, const FileFacts& facts) { total += facts.bytes; });
   return total;
 }
 

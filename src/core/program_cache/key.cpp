@@ -76,9 +76,9 @@ void write_nvvm(FieldWriter& key, const ProgramOptions& options) {
   }
 }
 
-CompilerBackendType backend_of(SourceCodeType type) {
+CompilerBackendType backend_of(SourceCodeType type, const ProgramOptions& options) {
   switch (type) {
-    case SourceCodeType::ptx: return Linker::which_backend();
+    case SourceCodeType::ptx: return options.linker ? *options.linker : Linker::which_backend();
     case SourceCodeType::nvvm: return CompilerBackendType::nvvm;
     case SourceCodeType::cxx: break;
   }
@@ -110,7 +110,7 @@ ProgramCacheKey program_cache_key(std::string_view source, SourceCodeType type, 
   if (!is_compilation) return {.obstacle = text("a program of ", type, " is not compiled to become ", target)};
   std::vector<std::string> names = key_options.name_expressions;
   std::sort(names.begin(), names.end());
-  const CompilerBackendType backend = backend_of(type);
+  const CompilerBackendType backend = backend_of(type, options);
   FieldWriter key;
   key.add(key_version)
       .add(static_cast<std::uint64_t>(type))

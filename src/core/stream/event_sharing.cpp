@@ -1,5 +1,6 @@
 // Events between processes.
 #include <cstring>
+#include <cuprum/device.hpp>
 #include <cuprum/event.hpp>
 
 #include "core/base/device_uuid.hpp"
@@ -63,7 +64,8 @@ Event Event::from_ipc_descriptor(const IPCEventDescriptor& descriptor) {
   if (origin.process == core::this_process()) {
     throw InvalidArgument(text("refused ", descriptor, ": it was made by this very process: use the event itself"));
   }
-  const std::optional<int> device = core::device_with(origin.device);
+  const std::optional<int> device =
+      origin == detail::IpcOrigin{} ? Device().device_id() : core::device_with(origin.device);
   if (!device) {
     throw InvalidArgument(text("refused ", descriptor, ": it is on the device with UUID ", origin.device,
                                ", which this process does not see"));

@@ -196,6 +196,20 @@ void Stream::host_call(std::function<void()> function) const {
                         [this] { return text("queueing a host call on ", *this); });
 }
 
+void Stream::keep(std::shared_ptr<const void> owner) const {
+  const Kept<StreamResource> stream = Access::keep(*this);
+  if (!owner) return;
+  ContextGuard guard(stream->context());
+  bool is_kept = false;
+  core::keep_if_captured(*stream, [&] {
+    is_kept = true;
+    return core::Owners{owner};
+  });
+  if (is_kept) return;
+  core::queue_host_call(
+      stream->handle, [owner = std::move(owner)] {}, [this] { return text("keeping what work on ", *this, " uses"); });
+}
+
 bool Stream::is_nonblocking() const {
   const Kept<StreamResource> stream = Access::keep(*this);
   ContextGuard guard(stream->context());

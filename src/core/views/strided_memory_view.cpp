@@ -6,6 +6,8 @@
 
 #include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
+#include "core/memory/keeper.hpp"
+#include "core/stream/captures.hpp"
 #include "core/stream/resources.hpp"
 #include "core/views/strided_copy.hpp"
 #include "core/views/view_maker.hpp"
@@ -227,6 +229,8 @@ void StridedMemoryView::copy_from(const StridedMemoryView& source, const Stream&
   check_copy(*this, source);
   const Kept<StreamResource> queue = Access::keep(stream);
   if (size() > 0) {
+    core::keep_if_captured(
+        *queue, [&] { return core::Owners{core::memory_keeper(memory_), core::memory_keeper(source.memory_)}; });
     const ContextGuard guard(queue->context());
     const CopyPlan plan = core::plan_copy(layout_, source.layout_, max_pitch(guard.context()));
     const Doing doing{[&] { return text("copying ", source, " to ", *this, " on ", stream); }};

@@ -46,6 +46,35 @@ TEST_F(GraphLifetimeTest, ADefinitionKeepsTheMemoryOfItsNodes) {
   for (Watched* each : {&fill, &from, &to, &argument}) EXPECT_TRUE(is_released(each->owner));
 }
 
+TEST_F(GraphLifetimeTest, ACapturedStreamLeavesItsOwnersToTheGraph) {
+  auto owner = std::make_shared<int>(0);
+  const std::weak_ptr<void> watch = owner;
+  GraphBuilder builder = stream.create_graph_builder().begin_building();
+  builder.stream().keep(std::move(owner));
+  data.fill<int>(0, builder.stream());
+  Graph graph = builder.end_building().complete();
+  builder.close();
+  EXPECT_TRUE(is_kept(watch));
+  run(graph);
+  EXPECT_TRUE(is_kept(watch));
+  graph.close();
+  EXPECT_TRUE(is_released(watch));
+}
+
+TEST_F(GraphLifetimeTest, CapturedCopiesBetweenViewsKeepTheirMemory) {
+  Watched from = watched(), to = watched();
+  const StridedLayout layout({4}, sizeof(int));
+  GraphBuilder builder = stream.create_graph_builder().begin_building();
+  StridedMemoryView::from_buffer(to.buffer, layout)
+      .copy_from(StridedMemoryView::from_buffer(from.buffer, layout), builder.stream(), {.blocking = false});
+  Graph graph = builder.end_building().complete();
+  builder.close();
+  for (Watched* each : {&from, &to}) each->buffer = Buffer();
+  for (Watched* each : {&from, &to}) EXPECT_TRUE(is_kept(each->owner));
+  graph.close();
+  for (Watched* each : {&from, &to}) EXPECT_TRUE(is_released(each->owner));
+}
+
 TEST_F(GraphLifetimeTest, OwnersOfAddressesAreKept) {
   auto owner = std::make_shared<int>(0);
   const std::weak_ptr<void> watch = owner;
