@@ -170,6 +170,16 @@ TEST_P(MemoryPoolTest, CloseDestroysAPoolOfItsOwn) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { copy.trim(); }), HasSubstr("is closed"));
 }
 
+TEST_P(MemoryPoolTest, AttributesOutliveAClosedPool) {
+  {
+    const MemoryPoolAttributes attributes = pool->attributes();
+    pool->close();
+    attributes.set_release_threshold(1 << 20);
+    EXPECT_EQ(attributes.release_threshold(), 1u << 20);
+  }
+  EXPECT_EQ(live_objects().memory_pools, 0u);
+}
+
 TEST_P(MemoryPoolTest, BuffersOutliveAClosedPool) {
   Buffer buffer = pool->allocate(64, stream);
   pool->close();
