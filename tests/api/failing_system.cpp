@@ -88,10 +88,13 @@ CUPRUM_FAILING(int, setsockopt, (int socket, int level, int name, const void* va
 CUPRUM_FAILING(int, getpeername, (int socket, sockaddr* address, socklen_t* size), (socket, address, size), -1,
                noexcept)
 CUPRUM_FAILING(int, stat, (const char* path, struct stat* facts), (path, facts), -1, noexcept)
+CUPRUM_FAILING(int, lstat, (const char* path, struct stat* facts), (path, facts), -1, noexcept)
 CUPRUM_FAILING(int, fstat, (int file, struct stat* facts), (file, facts), -1, noexcept)
 CUPRUM_FAILING(int, fchmod, (int file, mode_t mode), (file, mode), -1, noexcept)
 CUPRUM_FAILING(int, mkdir, (const char* path, mode_t mode), (path, mode), -1, noexcept)
 CUPRUM_FAILING(int, rename, (const char* from, const char* to), (from, to), -1, noexcept)
+CUPRUM_FAILING(int, renameat2, (int from_folder, const char* from, int to_folder, const char* to, unsigned flags),
+               (from_folder, from, to_folder, to, flags), -1, noexcept)
 CUPRUM_FAILING(char*, mkdtemp, (char* pattern), (pattern), nullptr, noexcept)
 
 // The third argument is there when a file may be made, and for all commands that the library gives.

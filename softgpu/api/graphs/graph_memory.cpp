@@ -81,9 +81,9 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     const runtime::GraphMemoryUsage usage = graph_memory(device).usage(device);
     const auto give = [value](std::uint64_t bytes) { *static_cast<cuuint64_t*>(value) = bytes; };
     switch (attribute) {
-      case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: return give(usage.used);
+      case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: return give(usage.bytes);
       case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: return give(usage.used_high);
-      case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: return give(usage.reserved);
+      case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: return give(usage.bytes);
       case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: return give(usage.reserved_high);
       default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such attribute of graph memory");
     }

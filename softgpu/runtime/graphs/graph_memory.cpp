@@ -114,8 +114,9 @@ void GraphMemory::charge(const std::shared_ptr<GraphAllocation>& allocation) {
   if (!allocation->instantiated_) ++abandoned_;
   resident_.push_back(allocation);
   GraphMemoryUsage& usage = usage_[allocation->properties_.location.id];
-  usage.used_high = std::max(usage.used_high, usage.used += bytes);
-  usage.reserved_high = std::max(usage.reserved_high, usage.reserved += bytes - reused);
+  usage.bytes += bytes - reused;
+  usage.used_high = std::max(usage.used_high, usage.bytes);
+  usage.reserved_high = std::max(usage.reserved_high, usage.bytes);
 }
 
 void GraphMemory::make_resident(Allocations allocations) {
@@ -168,21 +169,20 @@ bool GraphMemory::free(CUdeviceptr address, Stream* stream) {
   return true;
 }
 
-GraphMemoryUsage GraphMemory::usage(int device) {
-  Kept gone;
+GraphMemoryUsage GraphMemory::usage(int device) const {
   const std::scoped_lock lock(mutex_);
-  gone = take_abandoned();
-  return usage_[device];
+  const auto it = usage_.find(device);
+  return it != usage_.end() ? it->second : GraphMemoryUsage{};
 }
 
 void GraphMemory::reset_used_high(int device) {
   const std::scoped_lock lock(mutex_);
-  usage_[device].used_high = usage_[device].used;
+  usage_[device].used_high = usage_[device].bytes;
 }
 
 void GraphMemory::reset_reserved_high(int device) {
   const std::scoped_lock lock(mutex_);
-  usage_[device].reserved_high = usage_[device].reserved;
+  usage_[device].reserved_high = usage_[device].bytes;
 }
 
 template <typename Condition>
@@ -197,7 +197,6 @@ GraphMemory::Kept GraphMemory::take_if(Condition condition) {
     allocation->resident_ = false;
     if (!allocation->instantiated_) --abandoned_;
     reserve_for(*allocation).bytes += allocation->reserved_bytes();
-    usage_[allocation->properties_.location.id].used -= allocation->reserved_bytes();
   }
   return taken;
 }
@@ -213,7 +212,7 @@ void GraphMemory::trim(int device) {
   trimmed = take_if([&](const GraphAllocation& allocation) { return allocation.properties_.location.id == device; });
   for (Reserve& reserve : reserves_[device]) {
     reserve.heap->refund(reserve.bytes);
-    usage_[device].reserved -= reserve.bytes;
+    usage_[device].bytes -= reserve.bytes;
     reserve.bytes = 0;
   }
   std::erase_if(allocations_, [](const auto& entry) { return entry.second.expired(); });

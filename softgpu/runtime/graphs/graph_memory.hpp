@@ -57,8 +57,9 @@ class GraphAllocation final : private memory::Contents {
   OpRef last_use_;             // of the launch or free that was made last
 };
 
+// What is reserved counts as used, as it does on a GPU, until it is asked for back.
 struct GraphMemoryUsage {
-  std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+  std::uint64_t bytes = 0, used_high = 0, reserved_high = 0;
 };
 
 // Thread-safe.
@@ -92,7 +93,7 @@ class GraphMemory {
   // Throws CUDA_ERROR_INVALID_VALUE when it is not allocated.
   bool free(CUdeviceptr address, Stream* stream);
 
-  GraphMemoryUsage usage(int device);
+  GraphMemoryUsage usage(int device) const;
   void reset_used_high(int device);
   void reset_reserved_high(int device);
   // Takes the memory of allocations that are not in use, and what is reserved.

@@ -1,5 +1,6 @@
 #include "core/graph/executable.hpp"
 
+#include <mutex>
 #include <ostream>
 
 #include "core/base/deferred.hpp"
@@ -100,6 +101,9 @@ CUDA_GRAPH_INSTANTIATE_PARAMS instantiate_params(const GraphCompleteOptions& opt
 
 graph::GraphCondition create_condition(const ContextRecord& context, CUgraph graph,
                                        std::optional<unsigned> default_value) {
+  // NVIDIA's driver gives two threads that ask for parts of one graph at the same time the same handle.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   CUgraphConditionalHandle handle = 0;
   driver::call<&Api::cuGraphConditionalHandleCreate>(
       Doing{[] { return "creating a condition for a graph"; }}, &handle, graph, context.handle,
