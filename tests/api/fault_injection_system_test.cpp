@@ -69,12 +69,14 @@ TEST_F(SystemFaults, OfACacheThatIsFull) {
   FileStreamProgramCache cache(folder / "cache", {.max_size_bytes = 4096});
   const std::string large(3000, 'x');
   EXPECT_GE(fail_each_system_call(tidily([&] {
-              cache.set("one", large);
-              cache.set("two", large);
-              EXPECT_EQ(cache.get("one"), std::nullopt);
-              EXPECT_EQ(cache.get("two"), large);
-              cache.clear();
-            })),
+                                    cache.set("one", large);
+                                    cache.set("two", large);
+                                    EXPECT_TRUE(!Faults::failed().empty() || !cache.get("one"));
+                                    EXPECT_EQ(cache.get("two"), large);
+                                    cache.clear();
+                                  }),
+                                  {{"rename", "an entry that can't be removed stays, and goes on to count"},
+                                   {"lstat", "an entry of which nothing is known stays, and goes on to count"}}),
             8);
 }
 

@@ -138,21 +138,22 @@ struct FileFacts {
 
 std::optional<FileFacts> facts_of(const std::string& path) {
   struct stat status;
+  errno = 0;
   if (lstat(path.c_str(), &status) != 0) return std::nullopt;
   return FileFacts(status);
 }
 
 /// Removes a file, unless it is another one than was seen, or was used since: other processes store and use entries
 /// meanwhile. No call removes a file on that condition, so it gets a name aside first, and its own again if it is not
-/// the one that was seen.
-void remove_seen(const std::string& path, const FileFacts& seen) {
-  if (facts_of(path) != seen) return;
+/// the one that was seen. False: it is still there.
+bool remove_seen(const std::string& path, const FileFacts& seen) {
+  if (facts_of(path) != seen) return errno == ENOENT;
   static std::atomic<unsigned> count{0};
   const std::string aside = text(path, '.', getpid(), '-', count++, unfinished);
-  if (rename(path.c_str(), aside.c_str()) != 0) return;
+  if (rename(path.c_str(), aside.c_str()) != 0) return errno == ENOENT;
   const bool is_the_one = facts_of(aside) == seen;
-  if (is_the_one || renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
-    unlink(aside.c_str());
+  if (!is_the_one && renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return false;
+  return unlink(aside.c_str()) == 0;
 }
 
 /// What is in a file; none when there is no such file, or not a good one, which is removed.
@@ -266,8 +267,7 @@ struct FileStreamProgramCache::Folder {
       const std::size_t goal = limit - limit / 10;  // so that not every store has to look
       for (const auto& [entry, facts] : entries) {
         if (sum <= goal || sum <= added) break;
-        remove_seen(entry, facts);
-        sum -= facts.bytes;
+        if (remove_seen(entry, facts)) sum -= facts.bytes;
       }
     }
     total = sum;
