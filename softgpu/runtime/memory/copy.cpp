@@ -47,8 +47,10 @@ Access access_of(const memory::Rights& rights, int device, bool host_will_do) {
 void require_access(const MemoryServices& services, const Extent& extent, const std::byte* pointer, Side side,
                     Access needed, int device) {
   const bool host_will_do = extent.kind == Kind::host && side == Side::any;
+  // NVIDIA's driver also reads what was said to be memory of the device by way of the host.
+  const bool host_may_read = extent.kind == Kind::host && needed == Access::read;
   if (extent.mapped)
-    require(access_of(*extent.mapped, device, host_will_do) >= needed, CUDA_ERROR_INVALID_VALUE,
+    require(access_of(*extent.mapped, device, host_will_do || host_may_read) >= needed, CUDA_ERROR_INVALID_VALUE,
             "the copy's device was not given the access to the memory that it needs (cuMemSetAccess)");
   const bool is_elsewhere = extent.kind == Kind::device ? extent.device != device : extent.kind == Kind::host;
   if (extent.pooled && is_elsewhere && !host_will_do) require_access_to_pool(services, pointer, device);
