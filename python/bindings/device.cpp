@@ -278,7 +278,9 @@ void bind_device(nb::module_& module) {
              return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
            })
       .def("_repr_html_",
-           [](nb::handle self) { return nb::module_::import_("cuprum._notebooks").attr("device_table")(self); })
+           [](Self<PythonDevice> self) {
+             return nb::module_::import_("cuprum._notebooks").attr("device_table")(self.object());
+           })
       .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
       .def("__eq__", &equal<PythonDevice>, nb::arg().none())
       .def("__reduce__", [](const PythonDevice& self) {

@@ -124,9 +124,9 @@ PythonView view_from_buffer(nb::handle buffer, nb::handle shape, nb::handle stri
 }
 
 /// The same memory with another layout, another type, or both.
-nb::object other_view(nb::handle self, nb::handle layout, nb::handle dtype) {
+nb::object other_view(Self<PythonView> self, nb::handle layout, nb::handle dtype) {
   if (layout.is_none() && dtype.is_none()) return nb::borrow(self);
-  PythonView& view = *nb::inst_ptr<PythonView>(self);
+  PythonView& view = *self;
   if (!layout.is_none() && !nb::isinstance<PythonLayout>(layout))
     throw nb::type_error(("layout must be a StridedLayout, not " + type_of(layout)).c_str());
   layout_of(view);
@@ -311,10 +311,11 @@ void bind_strided_memory_view(nb::module_& module) {
            "The same memory with another layout, another type, or both.")
       .def(
           "as_tensor_map",
-          [](nb::handle self, nb::handle box_dim, nb::handle options, nb::handle element_strides, nb::handle data_type,
-             nb::handle interleave, nb::handle swizzle, nb::handle l2_promotion, nb::handle oob_fill) -> nb::object {
+          [](Self<PythonView> self, nb::handle box_dim, nb::handle options, nb::handle element_strides,
+             nb::handle data_type, nb::handle interleave, nb::handle swizzle, nb::handle l2_promotion,
+             nb::handle oob_fill) -> nb::object {
             return nb::module_::import_("cuprum._tensor_map")
-                .attr("as_tensor_map")(self, box_dim, options, element_strides, data_type, interleave, swizzle,
+                .attr("as_tensor_map")(self.object(), box_dim, options, element_strides, data_type, interleave, swizzle,
                                        l2_promotion, oob_fill);
           },
           "box_dim"_a = nb::none(), nb::kw_only(), "options"_a = nb::none(), "element_strides"_a = nb::none(),
@@ -325,7 +326,7 @@ void bind_strided_memory_view(nb::module_& module) {
           "descriptor keeps the memory, also when its buffer is closed.")
       .def(
           "copy_from",
-          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+          [](Self<PythonView> self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
             copy_views(other, self, stream, blocking, "copy_from");
           },
           "other"_a.none(), "stream"_a.none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
@@ -335,15 +336,15 @@ void bind_strided_memory_view(nb::module_& module) {
           "until it has run.")
       .def(
           "copy_to",
-          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+          [](Self<PythonView> self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
             copy_views(self, other, stream, blocking, "copy_to");
           },
           "other"_a.none(), "stream"_a = nb::none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
           "The same in the other direction.")
       .def(
           "__dlpack__",
-          [](nb::handle self, nb::handle, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-            const nb::tuple device = device_of_view(*nb::inst_ptr<PythonView>(self));
+          [](Self<PythonView> self, nb::handle, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+            const nb::tuple device = device_of_view(*self);
             return capsule_of_view(self,
                                    dlpack_request(device, nb::int_(-1), max_version, dl_device, copy).is_versioned);
           },

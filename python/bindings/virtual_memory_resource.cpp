@@ -138,8 +138,9 @@ void bind_virtual_memory_resource(nb::module_& module) {
             return device ? device_object(Device(*device)) : nb::none();
           },
           "The device that the memory is on; None for host memory.")
-      .def("__repr__",
-           [](nb::handle self) { return nb::str("<VirtualMemoryResource device={}>").format(self.attr("device")); });
+      .def("__repr__", [](Self<VirtualMemoryResource> self) {
+        return nb::str("<VirtualMemoryResource device={}>").format(self.object().attr("device"));
+      });
 }
 
 }  // namespace cuprum::python
