@@ -164,7 +164,7 @@ void bind_device(nb::module_& module) {
         set_current(*nb::inst_ptr<PythonDevice>(thread_device(std::max(device_id, 0))), nb::none());
       },
       "device_id"_a, "For what is unpickled before the process has called Device.set_current().");
-  nb::class_<PythonDevice> bound(module, "Device", nb::is_weak_referenceable(),
+  nb::class_<PythonDevice> bound(module, "Device", nb::is_weak_referenceable(), nb::type_slots(no_plain_allocation),
                                  "A device: where everything starts. There is one object of it for each thread.\n\n"
                                  ">>> from cuprum import Device\n"
                                  ">>> device = Device()\n"

@@ -99,16 +99,19 @@ def names_the_nearest_keywords(cls: Class) -> Class:
     return cls
 
 
-def _said_of_self(name: str, signatures: list[str], types: list[str], wanted: type | None) -> str | None:
+def _said_of_self(name: str, signatures: list[str], types: list[str], wanted: type | None, is_all_else_right: bool = False) -> str | None:
     """Of a method, or a property without a name, that was called on what is no object of its class: `Stream.sync(5)`."""
     from . import _core
 
     if types and "." in types[0] and not _may_pass_for(types[0]):
         return None  # a class in a function: whatever it derives from
     owners = [wanted] if wanted else _owners(name, signatures)
-    right = [each.__name__ for each in owners] or [name for name, each in vars(_core).items() if isinstance(each, type)]
-    if types and any(each in right for each in [_short(types[0]), *_may_pass_for(types[0])]):
+    known = {name: each for name, each in vars(_core).items() if isinstance(each, type)}
+    given_names = [_short(types[0]), *_may_pass_for(types[0])] if types else []
+    right = [each for each in owners or known.values() if each.__name__ in given_names]
+    if right and not is_all_else_right:
         return None
+    owners = [each for each in owners if each not in right]
     names = _public_names(owners)
     of = " or ".join(names) if 0 < len(names) <= 4 else "another class"
     if not types:
@@ -150,6 +153,8 @@ def _said_of(message: str, wanted: type | None) -> str | None:
     functions = [_parameters(signature) for signature in signatures]
     bound = bool(functions[0]) and functions[0][0].name in ("self", "cls")
     if bound and signatures[0].startswith("("):
+        if len(functions[0]) == 1:
+            return _said_of_self("", signatures, types, wanted, is_all_else_right=True)
         return _said_of_self("", signatures, types, wanted) or _said_of_value(functions[0][1].type, types)
     name = _name_of(signatures[0], types if bound else [])
     every = [each.name for each in dict.fromkeys(sum(functions, [])) if each.name not in ("self", "cls")]
@@ -164,9 +169,11 @@ def _said_of(message: str, wanted: type | None) -> str | None:
     if len(functions) > 1 or len(known) < len(every):
         return None
     parameters = functions[0][bound:]
-    return _said_of_count(name, parameters, len(types) - bound, keywords) or _said_of_types(
-        name, parameters, {**dict(zip((each.name for each in parameters), types[bound:], strict=False)), **keywords}
-    )
+    given = {**dict(zip((each.name for each in parameters), types[bound:], strict=False)), **keywords}
+    said = _said_of_count(name, parameters, len(types) - bound, keywords) or _said_of_types(name, parameters, given)
+    if said or not bound:
+        return said
+    return _said_of_self(signatures[0].partition("(")[0], signatures, types, wanted, is_all_else_right=True)
 
 
 def _said_of_count(name: str, parameters: list[Parameter], positional: int, keywords: Iterable[str]) -> str | None:
