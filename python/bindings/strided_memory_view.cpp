@@ -227,6 +227,7 @@ int clear(PyObject* self) {
 
 /// Where a tensor is that the view holds.
 void place_at(PythonView& view, const DLTensor& tensor) {
+  check_tensor(tensor);
   view.tensor = &tensor;
   view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
   view.is_device_accessible = tensor.device.device_type != kDLCPU;

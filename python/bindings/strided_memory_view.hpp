@@ -52,6 +52,9 @@ PythonView view_by_dlpack_methods(nb::handle object, nb::handle stream);
 PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream);
 PythonView view_from_array_interface(nb::handle object);
 
+/// Throws BufferError for a tensor that says of itself what can't be: no shape, elements without bits. Types that NumPy
+/// doesn't have stay to be refused by who wants the elements.
+void check_tensor(const DLTensor& tensor);
 /// (kind, number) of the device in DLPack's terms.
 nb::tuple device_of_view(const PythonView& view);
 /// The view's memory as a DLPack tensor, which keeps `self`.
