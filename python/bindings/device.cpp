@@ -188,7 +188,11 @@ void bind_device(nb::module_& module) {
       .def_prop_ro(
           "name", [](const PythonDevice& self) { return self.device.name(); }, "As the driver gives it.")
       .def_prop_ro(
-          "properties", [](const PythonDevice& self) { return self.device.properties(); }, "Its attributes.")
+          "properties",
+          [](const PythonDevice& self) {
+            return PythonDeviceProperties{self.device.properties(), self.device.device_id()};
+          },
+          "Its attributes.")
       .def_prop_ro("compute_capability", &compute_capability, "What its multiprocessors can do: (9, 0) for an H100.")
       .def_prop_ro(
           "arch", [](const PythonDevice& self) { return self.device.arch(); },

@@ -21,7 +21,10 @@ void bind_legacy_pinned_memory_resource(nb::module_& module) {
           [](const LegacyPinnedMemoryResource&) -> int {
             throw WrongState("a pinned memory resource is not bound to any GPU");
           },
-          "Raises RuntimeError: the memory is the host's.");
+          "Raises RuntimeError: the memory is the host's.")
+      .def("__reduce__", [](const LegacyPinnedMemoryResource&) {
+        return nb::make_tuple(nb::type<LegacyPinnedMemoryResource>(), nb::tuple());  // it has nothing of its own
+      });
 }
 
 }  // namespace cuprum::python
