@@ -290,6 +290,12 @@ nb::object consumer_stream(int kind, nb::handle stream) {
   return number;
 }
 
+std::int64_t stream_number_of(nb::handle stream) {
+  if (stream.is_none()) return -1;
+  if (PyLong_CheckExact(stream.ptr())) return nb::cast<std::int64_t>(stream);
+  return value_from<std::int64_t>(stream_pointer(stream), "stream_ptr");
+}
+
 bool fill_quickly(PythonView& view, nb::handle object, nb::handle stream) {
   return fill_by_exchange(view, object, stream) || fill_from_cupy_array(view, object, stream);
 }
