@@ -19,7 +19,9 @@ HEAD = '''\
 import os
 import uuid as _uuid
 from collections.abc import Callable, Iterable, Mapping, MutableSet, Sequence
-from typing import Any
+from typing import Any, Protocol
+
+from typing_extensions import Buffer as _SupportsBuffer
 
 from . import system
 from ._memory_sets import AccessedBySetProxy, PeerAccessibleBySetProxy
@@ -59,6 +61,12 @@ from .typing import (
 )
 from .utils import ProgramCacheResource
 
+class _Array(Protocol):  # NumPy's arrays and scalars, which say that they are buffers since Python 3.12 only
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+HostMemory = _SupportsBuffer | _Array
+
 '''
 
 # What nanobind does not know of.
@@ -66,7 +74,7 @@ TAIL = '''
 def launch(stream: Stream | GraphBuilder | IsStreamType, config: LaunchConfig, kernel: Kernel, *kernel_args: Any) -> None: ...
 '''
 
-QUEUE = "Stream | GraphBuilder | IsStreamType"
+QUEUE = "Stream | GraphBuilder"
 OPTIONS = "{} | dict[str, Any] | None"
 
 # What parameters of a name take, in every function.
@@ -132,11 +140,36 @@ PARAMETERS = {
     "stream": QUEUE + " | None",
     "symbol_mapping": "Mapping[str, str] | None",
     "uuid": "_uuid.UUID",
+    "value": "int | HostMemory",
+}
+
+# What can be assigned to a property, where that is more than it has.
+SETTERS = {
+    "ManagedBuffer.accessed_by": "Iterable[Device | Host]",
+    "ManagedBuffer.preferred_location": "Device | Host | None",
+    "DeviceMemoryResource.peer_accessible_by": "Iterable[Device | int]",
+    "GraphNode.pred": "Iterable[GraphNode]",
+    "GraphNode.succ": "Iterable[GraphNode]",
+    "LaunchConfig.grid": "int | tuple[int, ...] | list[int]",
+    "LaunchConfig.block": "int | tuple[int, ...] | list[int]",
+    "LaunchConfig.cluster": "int | tuple[int, ...] | list[int] | None",
+    "LaunchConfig.shmem_size": "int | None",
+    **{
+        f"GraphMemoryResourceAttributes.{name}_mem_{when}": "int"
+        for name in ("reserved", "used")
+        for when in ("current", "high")
+    },
 }
 
 # The same for single functions: "Class.function.parameter".
 SINGLE_PARAMETERS = {
-    "Buffer.copy_from.src": "Buffer",
+    "Buffer.copy_from.src": "Buffer | HostMemory",
+    "Buffer.__dlpack__.stream": "int | None",
+    "StridedMemoryView.__dlpack__.stream": "int | None",
+    "StridedMemoryView.copy_from.other": "StridedMemoryView",
+    "StridedMemoryView.copy_to.other": "StridedMemoryView",
+    "Graph.launch.stream": QUEUE + " | IsStreamType",
+    "Graph.upload.stream": QUEUE + " | IsStreamType",
     "Buffer.copy_to.dst": "Buffer | None",
     "Buffer.copy_from.options": OPTIONS.format("CopyOptions"),
     "Buffer.copy_to.options": OPTIONS.format("CopyOptions"),
@@ -327,6 +360,8 @@ def parameters_with_types(where, text):
         found = SINGLE_PARAMETERS.get(f"{where}.{name}", PARAMETERS.get(name, "Any"))
         if not default and found.endswith(" | None") and f"{where}.{name}" not in SINGLE_PARAMETERS:
             found = found.removesuffix(" | None")
+        if default == " = None" and "None" not in found and found != "Any":
+            found += " | None"
         return f"{name}: {found}{default}"
 
     return re.sub(r"(\w+): object(?: \| None)?( = [^,)]+)?(?=[,)])", better, text)
@@ -349,6 +384,8 @@ def with_types(stub):
             parameters = parameters_with_types(where, parameters + ")")[:-1]
             if name == "__eq__":
                 parameters = "self, other: object, /"
+            elif where in SETTERS:
+                parameters = parameters.replace("self, arg: Any, /", f"self, arg: {SETTERS[where]}, /")
             elif re.fullmatch(r"self, arg: Any, /", parameters) and name in RESULTS and RESULTS[name] != "Any":
                 parameters = f"self, arg: {RESULTS[name]}, /"  # the setter of a property
             note = f"  # type: ignore[{IGNORED[where]}]" if where in IGNORED else ""
@@ -357,6 +394,10 @@ def with_types(stub):
     text = re.sub(r"^(import cuprum|from cuprum).*\n", "", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"^ +@property\n(?! +def)", "", text + "\n", flags=re.MULTILINE)  # one that Python files have added
     text = re.sub(r"\bPyCapsule\b", "Any", text)
+    text = re.sub(r"(?<=[ (])(\*\*?\w+)(?=[,)])", r"\1: Any", text)
+    text = re.sub(r"(: |-> )(list|set|frozenset)(?=[,):]| \|)", r"\1\2[Any]", text)
+    text = re.sub(r"(: |-> )tuple(?=[,):]| \|)", r"\1tuple[Any, ...]", text)
+    text = re.sub(r"(: |-> )dict(?=[,):]| \|)", r"\1dict[Any, Any]", text)
     # The buffer protocol has methods since Python 3.12; the stubs are the same for all.
     text = re.sub(r"^ +def __(release_)?buffer__\(.*\n\n", "", text, flags=re.MULTILINE)
     # What the collector calls is nobody else's to call.

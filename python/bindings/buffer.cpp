@@ -70,17 +70,17 @@ void copy(const Buffer& source, const Buffer& destination, const Stream& stream,
 }
 
 /// A buffer of the same size for what is in this one.
-nb::object another_buffer(nb::handle self, nb::handle stream) {
+nb::object another_buffer(Self<Buffer> self, nb::handle stream) {
   nb::object resource = resource_of_buffer(self);
   if (resource.is_none()) {
     throw nb::value_error(
         "a destination buffer must be provided: this buffer does not have a memory_resource to allocate one from");
   }
-  return resource.attr("allocate")(size_of(*nb::inst_ptr<Buffer>(self)), "stream"_a = stream);
+  return resource.attr("allocate")(size_of(*self), "stream"_a = stream);
 }
 
-nb::object copy_to(nb::handle self, nb::handle destination, nb::handle stream, nb::handle options) {
-  const Buffer& source = *nb::inst_ptr<Buffer>(self);
+nb::object copy_to(Self<Buffer> self, nb::handle destination, nb::handle stream, nb::handle options) {
+  const Buffer& source = *self;
   const Stream queue = own_stream_from(stream);
   nb::object target = destination.is_none() ? another_buffer(self, stream) : nb::borrow(destination);
   copy(source, buffer_of(target, "dst"), queue, options, "copy_to");
@@ -151,20 +151,20 @@ IPCBufferDescriptor ipc_descriptor(const Buffer& self) {
 
 /// A buffer of another process can be passed on, too, and a queue of multiprocessing pickles it some time after it was
 /// put there, when it may be closed.
-nb::tuple reduce_buffer(nb::handle self) {
-  if (is_closed(*nb::inst_ptr<Buffer>(self))) {
-    const nb::object known = nb::module_::import_("cuprum._ipc").attr("description_of_import")(self);
+nb::tuple reduce_buffer(Self<Buffer> self) {
+  if (is_closed(*self)) {
+    const nb::object known = nb::module_::import_("cuprum._ipc").attr("description_of_import")(self.object());
     if (!known.is_none()) return nb::borrow<nb::tuple>(known);
   }
-  const IPCBufferDescriptor descriptor = ipc_descriptor(*nb::inst_ptr<Buffer>(self));
+  const IPCBufferDescriptor descriptor = ipc_descriptor(*self);
   return nb::make_tuple(nb::module_::import_("cuprum._ipc").attr("buffer_from_descriptor"),
                         nb::make_tuple(resource_of_buffer(self), descriptor));
 }
 
 /// A property that a resource written in Python may have its own answer to, or raise.
 template <typename Value>
-nb::object property(nb::handle self, const char* name, Value value) {
-  const Buffer& buffer = *nb::inst_ptr<Buffer>(self);
+nb::object property(Self<Buffer> self, const char* name, Value value) {
+  const Buffer& buffer = *self;
   if (const std::optional<MemoryResource> resource = buffer.memory_resource()) {
     if (nb::object object = python_resource(*resource); object.is_valid()) return object.attr(name);
   }
@@ -220,19 +220,19 @@ void bind_properties(nb::class_<Buffer>& bound) {
       .def_prop_ro("size", &size_of, "In bytes.")
       .def_prop_ro(
           "device_id",
-          [](nb::handle self) {
+          [](Self<Buffer> self) {
             return property(self, "device_id", [](const Buffer& buffer) { return buffer.device_id().value_or(-1); });
           },
           "The device that the memory is on; -1 for host memory.")
       .def_prop_ro(
           "is_device_accessible",
-          [](nb::handle self) {
+          [](Self<Buffer> self) {
             return property(self, "is_device_accessible", [](const Buffer& b) { return b.is_device_accessible(); });
           },
           "Whether kernels can use it.")
       .def_prop_ro(
           "is_host_accessible",
-          [](nb::handle self) {
+          [](Self<Buffer> self) {
             return property(self, "is_host_accessible", [](const Buffer& b) { return b.is_host_accessible(); });
           },
           "Whether the host can use it.")
@@ -241,8 +241,9 @@ void bind_properties(nb::class_<Buffer>& bound) {
       .def_prop_ro(
           "is_mapped", [](const Buffer& self) { return !is_closed(self) && self.is_mapped(); },
           "Whether the memory is another process's, imported into this one.")
-      .def_prop_ro("memory_resource", &resource_of_buffer,
-                   "Where it comes from; None for memory that from_handle() wraps, and when the buffer is closed.")
+      .def_prop_ro(
+          "memory_resource", [](Self<Buffer> self) { return resource_of_buffer(self); },
+          "Where it comes from; None for memory that from_handle() wraps, and when the buffer is closed.")
       .def_prop_ro("owner", &owner_of, "What from_handle() was given to keep alive, or None.");
 }
 
@@ -250,10 +251,9 @@ void bind_interoperability(nb::class_<Buffer>& bound) {
   bound
       .def(
           "__dlpack__",
-          [](nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-            const Buffer& buffer = *nb::inst_ptr<Buffer>(self);
-            const nb::tuple device = dlpack_device(buffer);
-            return dlpack_capsule(buffer, dlpack_request(device, stream, max_version, dl_device, copy));
+          [](Self<Buffer> self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+            const nb::tuple device = dlpack_device(*self);
+            return dlpack_capsule(*self, dlpack_request(device, stream, max_version, dl_device, copy));
           },
           nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(), "dl_device"_a = nb::none(),
           "copy"_a = nb::none(),
@@ -324,7 +324,7 @@ void bind_buffer(nb::module_& module) {
            "Gives the memory back after the work that is queued on `stream`; None is the stream it was allocated on.")
       .def("set_deallocation_stream", &set_deallocation_stream, "stream"_a.none(),
            "Makes the memory be given back after the work that is then queued on `stream`. Orders nothing now.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<Buffer>)
       .def("__exit__",
            [](Buffer& self, nb::args) {
              close(self, nb::none());

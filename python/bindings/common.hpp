@@ -83,6 +83,32 @@ Class* exactly(nb::handle object) {
   return Py_TYPE(object.ptr()) == type ? nb::inst_ptr<Class>(object) : nullptr;
 }
 
+/// The object that a method is called on, for methods that need Python's object and not only what is in it. nanobind
+/// checks it like a `const Class&`; a bare nb::handle it doesn't, and anything can be given as `self`:
+/// `Class.method(5)`.
+template <typename Class>
+class Self {
+ public:
+  Self(nb::handle object, Class* value) : object_(object), value_(value) {}
+  Class& operator*() const { return *value_; }
+  Class* operator->() const { return value_; }
+  nb::handle object() const { return object_; }
+  operator nb::handle() const { return object_; }
+
+ private:
+  nb::handle object_;
+  Class* value_;
+};
+
+/// Notes for the message that a method was called on an object of another class than this.
+void note_wrong_self(nb::handle wanted) noexcept;
+
+/// `__enter__` of objects that are what `with` gives.
+template <typename Class>
+nb::object enter_itself(Self<Class> self) {
+  return nb::borrow(self);
+}
+
 /// Sets Python's error for the exception that is being handled. For functions that nanobind does not wrap.
 void set_python_error() noexcept;
 
@@ -101,6 +127,10 @@ void forbid_construction(nb::class_<Class>& bound, const char* message) {
     throw nb::python_error();
   });
 }
+
+/// For classes with nb::new_: lets object.__new__(Class) raise TypeError, which otherwise makes an object without what
+/// nanobind needs to end it. nanobind makes its own without this slot.
+extern PyType_Slot no_plain_allocation[];
 
 /// Extents as LaunchConfig has them in Python: (x, y, z).
 nb::tuple tuple_of(const Dim3& extents);
@@ -204,5 +234,29 @@ struct Equality : nb::def_visitor<Equality<Class>> {
 };
 
 }  // namespace cuprum::python
+
+template <typename Class>
+struct nanobind::detail::type_caster<cuprum::python::Self<Class>> {
+  static constexpr auto Name = make_caster<Class>::Name;
+  template <typename T>
+  using Cast = cuprum::python::Self<Class>;
+
+  template <typename T>
+  bool can_cast() const noexcept {
+    return true;
+  }
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    object_ = source;
+    const bool fits = caster_.from_python(source, flags_for_local_caster<Class&>(flags), cleanup) &&
+                      caster_.template can_cast<Class&>();
+    if (!fits) cuprum::python::note_wrong_self(nanobind::type<Class>());
+    return fits;
+  }
+  operator cuprum::python::Self<Class>() { return {object_, &caster_.operator Class&()}; }
+
+ private:
+  make_caster<Class> caster_;
+  handle object_;
+};
 
 #endif

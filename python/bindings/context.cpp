@@ -20,7 +20,7 @@ void bind_context(nb::module_& module) {
             return raw_handle("CUcontext", self.handle());
           },
           "The CUcontext; None when it is closed.")
-      .def_prop_ro("_handle", [](nb::handle self) { return self.attr("handle"); })
+      .def_prop_ro("_handle", [](Self<Context> self) { return self.object().attr("handle"); })
       .def_prop_ro(
           "is_green", [](const Context& self) { return self.handle() && self.is_green(); },
           "Whether it was given a part of the device; False when it is closed.")

@@ -32,7 +32,23 @@ struct LetGo {
 
 }  // namespace
 
-std::string type_of(nb::handle object) { return nb::cast<std::string>(nb::repr(nb::handle(object.type()))); }
+namespace {
+
+PyObject* refuse_plain_allocation(PyTypeObject* type, Py_ssize_t) noexcept {
+  const nb::object name = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(type)), "__name__", nb::none());
+  PyErr_Format(PyExc_TypeError, "object.__new__(%S) is not safe, use %S()", name.ptr(), name.ptr());
+  return nullptr;
+}
+
+}  // namespace
+
+PyType_Slot no_plain_allocation[] = {{Py_tp_alloc, reinterpret_cast<void*>(&refuse_plain_allocation)}, {0, nullptr}};
+
+std::string type_of(nb::handle object) {
+  if (PyType_Check(object.ptr()))
+    return "the class " + nb::cast<std::string>(nb::str(nb::object(object.attr("__name__")))) + " itself";
+  return nb::cast<std::string>(nb::repr(nb::handle(object.type())));
+}
 
 std::shared_ptr<void> kept_object(nb::handle object) {
   return {static_cast<void*>(nb::borrow(object).release().ptr()), LetGo{}};

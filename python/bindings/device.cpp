@@ -164,7 +164,7 @@ void bind_device(nb::module_& module) {
         set_current(*nb::inst_ptr<PythonDevice>(thread_device(std::max(device_id, 0))), nb::none());
       },
       "device_id"_a, "For what is unpickled before the process has called Device.set_current().");
-  nb::class_<PythonDevice> bound(module, "Device", nb::is_weak_referenceable(),
+  nb::class_<PythonDevice> bound(module, "Device", nb::is_weak_referenceable(), nb::type_slots(no_plain_allocation),
                                  "A device: where everything starts. There is one object of it for each thread.\n\n"
                                  ">>> from cuprum import Device\n"
                                  ">>> device = Device()\n"
@@ -188,7 +188,11 @@ void bind_device(nb::module_& module) {
       .def_prop_ro(
           "name", [](const PythonDevice& self) { return self.device.name(); }, "As the driver gives it.")
       .def_prop_ro(
-          "properties", [](const PythonDevice& self) { return self.device.properties(); }, "Its attributes.")
+          "properties",
+          [](const PythonDevice& self) {
+            return PythonDeviceProperties{self.device.properties(), self.device.device_id()};
+          },
+          "Its attributes.")
       .def_prop_ro("compute_capability", &compute_capability, "What its multiprocessors can do: (9, 0) for an H100.")
       .def_prop_ro(
           "arch", [](const PythonDevice& self) { return self.device.arch(); },
@@ -278,7 +282,9 @@ void bind_device(nb::module_& module) {
              return "<Device " + std::to_string(self.device.device_id()) + " (" + self.device.name() + ")>";
            })
       .def("_repr_html_",
-           [](nb::handle self) { return nb::module_::import_("cuprum._notebooks").attr("device_table")(self); })
+           [](Self<PythonDevice> self) {
+             return nb::module_::import_("cuprum._notebooks").attr("device_table")(self.object());
+           })
       .def("__hash__", [](const PythonDevice& self) { return std::hash<Device>{}(self.device); })
       .def("__eq__", &equal<PythonDevice>, nb::arg().none())
       .def("__reduce__", [](const PythonDevice& self) {

@@ -14,4 +14,10 @@ struct PythonDevice {
   bool operator==(const PythonDevice& other) const { return device == other.device; }
 };
 
+/// Properties that know whose they are.
+struct PythonDeviceProperties {
+  DeviceProperties properties;
+  int device_id;
+};
+
 }  // namespace cuprum::python

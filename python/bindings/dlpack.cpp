@@ -55,12 +55,17 @@ nb::tuple device_tuple(bool is_device_accessible, bool is_host_accessible, bool 
 
 std::intptr_t stream_number(const nb::tuple& device, nb::handle stream) {
   const int kind = nb::cast<int>(device[0]);
-  if (kind == on_cpu || kind == on_cuda_host) return -1;  // the host needs no order
-  if (stream.is_none()) return 1;                         // DLPack: the legacy default stream
+  const bool is_of_host = kind == on_cpu || kind == on_cuda_host;
+  if (stream.is_none()) return is_of_host ? -1 : 1;  // DLPack: the legacy default stream
   nb::object number = nb::steal(PyNumber_Index(stream.ptr()));
-  if (!number.is_valid()) throw nb::python_error();
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(("stream must be the number of a stream, or -1, not " + type_of(stream)).c_str());
+  }
   const std::intptr_t value = PyLong_AsSsize_t(number.ptr());
-  if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+  if (value == -1 && PyErr_Occurred()) refuse_number("stream", number);
+  if (value < -1) throw nb::value_error(("stream can't be " + std::to_string(value) + ": only -1 is negative").c_str());
+  if (is_of_host) return -1;  // the host needs no order
   if (value == 0) {
     throw nb::value_error(
         "stream=0 is ambiguous in DLPack: pass 1 for the legacy default stream, 2 for the per-thread default stream");

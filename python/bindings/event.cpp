@@ -74,16 +74,13 @@ void bind_event(nb::module_& module) {
           "handle", [](const Event& self) { return raw_handle("CUevent", self.handle()); }, "The CUevent.")
       .def_prop_ro(
           "device",
-          [](nb::handle self) {
-            return nb::isinstance<ImportedEvent>(self) ? nb::none()
-                                                       : device_object(nb::inst_ptr<Event>(self)->device());
+          [](Self<Event> self) {
+            return nb::isinstance<ImportedEvent>(self) ? nb::none() : device_object(self->device());
           },
           "Its device; None for an event of another process.")
       .def_prop_ro(
           "context",
-          [](nb::handle self) {
-            return nb::isinstance<ImportedEvent>(self) ? nb::none() : nb::cast(nb::inst_ptr<Event>(self)->context());
-          },
+          [](Self<Event> self) { return nb::isinstance<ImportedEvent>(self) ? nb::none() : nb::cast(self->context()); },
           "The context that it was made in; None for an event of another process.")
       .def(
           "__sub__",

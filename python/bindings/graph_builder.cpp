@@ -15,7 +15,7 @@ using graph::CaptureMode;
 using graph::GraphBuilder;
 
 /// Builders are returned as the objects that they are, not as copies: `builder.begin_building() is builder`.
-nb::object begin_building(nb::handle self, std::optional<std::string> given) {
+nb::object begin_building(Self<GraphBuilder> self, std::optional<std::string> given) {
   const std::string mode = given.value_or("None");
   CaptureMode wanted = CaptureMode::relaxed;
   if (mode == "global") {
@@ -26,8 +26,7 @@ nb::object begin_building(nb::handle self, std::optional<std::string> given) {
     const std::string message = "Unsupported build mode: " + mode + "; it can be 'global', 'thread_local' or 'relaxed'";
     throw nb::value_error(message.c_str());
   }
-  const GraphBuilder& builder = nb::cast<const GraphBuilder&>(self);
-  without_gil([&] { builder.begin_building(wanted); });
+  without_gil([&] { self->begin_building(wanted); });
   return nb::borrow(self);
 }
 
@@ -37,18 +36,17 @@ nb::tuple tuple_of(const std::vector<GraphBuilder>& builders) {
   return nb::tuple(objects);
 }
 
-nb::object end_building(nb::handle self) {
-  const GraphBuilder& builder = nb::cast<const GraphBuilder&>(self);
-  without_gil([&] { builder.end_building(); });
+nb::object end_building(Self<GraphBuilder> self) {
+  without_gil([&] { self->end_building(); });
   return nb::borrow(self);
 }
 
-nb::tuple split(nb::handle self, int count) {
+nb::tuple split(Self<GraphBuilder> self, int count) {
   if (count < 2) {
     const std::string message = "Invalid split count: expecting >= 2, got " + std::to_string(count);
     throw nb::value_error(message.c_str());
   }
-  const std::vector<GraphBuilder> builders = nb::cast<const GraphBuilder&>(self).split(static_cast<std::size_t>(count));
+  const std::vector<GraphBuilder> builders = self->split(static_cast<std::size_t>(count));
   nb::list objects;
   for (const GraphBuilder& builder : builders)
     objects.append(objects.size() == 0 ? nb::borrow(self) : nb::cast(builder));
@@ -159,7 +157,9 @@ void bind_graph_builder(nb::module_& module) {
           "Calls a Python function, or one of ctypes, which must not use CUDA, when the graph gets here.")
       .def("close", &GraphBuilder::close, WithoutGil(), "Ends a capture without a result. The stream stays.")
       .def("_repr_svg_",
-           [](nb::handle self) { return nb::module_::import_("cuprum.graph").attr("_picture_of_builder")(self); })
+           [](Self<GraphBuilder> self) {
+             return nb::module_::import_("cuprum.graph").attr("_picture_of_builder")(self.object());
+           })
       .def("__repr__", [](const GraphBuilder& self) {
         std::ostringstream text;
         text << self;

@@ -23,12 +23,11 @@ std::string graph_attributes_in_words(const GraphMemoryResourceAttributes& self)
          ", used_mem_high=" + std::to_string(self.used_mem_high()) + ")";
 }
 
-nb::object allocate_in_graph(nb::handle self, nb::handle size, nb::handle stream) {
-  const GraphMemoryResource& resource = *nb::inst_ptr<GraphMemoryResource>(self);
+nb::object allocate_in_graph(Self<GraphMemoryResource> self, nb::handle size, nb::handle stream) {
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
   try {
-    return buffer_from_resource(without_gil([&] { return resource.allocate(bytes, queue); }), self);
+    return buffer_from_resource(without_gil([&] { return self->allocate(bytes, queue); }), self);
   } catch (const InvalidArgument& error) {
     throw std::runtime_error(
         std::string("GraphMemoryResource cannot perform memory operations on a non-capturing stream. ") + error.what());
@@ -44,7 +43,8 @@ void bind_graph_attributes(nb::module_& module) {
   bound
       .def_prop_rw(
           "reserved_mem_current", [](const Attributes& self) { return self.reserved_mem_current(); },
-          [](nb::handle, nb::handle) { refuse_setting("reserved_mem_current"); }, "Bytes that are held for graphs.")
+          [](const Attributes&, nb::handle) { refuse_setting("reserved_mem_current"); },
+          "Bytes that are held for graphs.")
       .def_prop_rw(
           "reserved_mem_high", [](const Attributes& self) { return self.reserved_mem_high(); },
           [](const Attributes& self, nb::handle value) {
@@ -54,7 +54,7 @@ void bind_graph_attributes(nb::module_& module) {
           nb::for_setter(nb::arg().none()), "The most there have been; set it to 0 to begin anew.")
       .def_prop_rw(
           "used_mem_current", [](const Attributes& self) { return self.used_mem_current(); },
-          [](nb::handle, nb::handle) { refuse_setting("used_mem_current"); }, "Bytes that graphs use.")
+          [](const Attributes&, nb::handle) { refuse_setting("used_mem_current"); }, "Bytes that graphs use.")
       .def_prop_rw(
           "used_mem_high", [](const Attributes& self) { return self.used_mem_high(); },
           [](const Attributes& self, nb::handle value) {

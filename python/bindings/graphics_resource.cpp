@@ -98,10 +98,9 @@ void close(PythonGraphicsResource& self, nb::handle stream) {
   without_gil([&] { self.resource.close(queue); });
 }
 
-nb::object enter(nb::handle self) {
-  auto& resource = *nb::inst_ptr<PythonGraphicsResource>(self);
-  if (resource.stream.is_none()) return nb::borrow(self);
-  return map(resource, resource.stream);
+nb::object enter(Self<PythonGraphicsResource> self) {
+  if (self->stream.is_none()) return nb::borrow(self);
+  return map(*self, self->stream);
 }
 
 std::uint64_t handle_of(const PythonGraphicsResource& self) {
@@ -149,7 +148,7 @@ void bind_mapped_image(nb::module_& module) {
           "The CUmipmappedArray of all levels, faces and layers, as an int.")
       .def("close", &close_image, "stream"_a = nb::none(),
            "Unmaps the image after the work that is queued on `stream`; None is the stream it was mapped on.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<MappedImage>)
       .def("__exit__",
            [](MappedImage& self, nb::args) {
              close_image(self, nb::none());

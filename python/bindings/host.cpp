@@ -50,7 +50,7 @@ nb::object location_object(const Location& location) {
 }
 
 void bind_host(nb::module_& module) {
-  nb::class_<Host> bound(module, "Host", nb::is_weak_referenceable(),
+  nb::class_<Host> bound(module, "Host", nb::is_weak_referenceable(), nb::type_slots(no_plain_allocation),
                          "The host as a place for managed memory: as a whole, one of its NUMA nodes, or the node of\n"
                          "the calling thread. There is one object of each.\n\n"
                          ">>> from cuprum import Host\n"

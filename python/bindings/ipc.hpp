@@ -57,11 +57,11 @@ void bind_pool_sharing(nb::class_<Pool, MemoryPool>& bound) {
           "allocation_handle, as it was called before.")
       .def(
           "register",
-          [](nb::handle self, nb::handle uuid) {
+          [](Self<Pool> self, nb::handle uuid) {
             const Uuid name = uuid_from(uuid);
             register_resource(self);
             try {
-              return memory_resource_object(shared_pool(*nb::inst_ptr<Pool>(self)).register_as(name));
+              return memory_resource_object(shared_pool(*self).register_as(name));
             } catch (const InvalidArgument& error) {
               throw WrongState(error.what());
             }

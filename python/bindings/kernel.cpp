@@ -25,9 +25,8 @@ nb::object attribute_object(nb::handle self, const char* name, int value) {
 nb::object attribute_object(nb::handle, const char*, bool value) { return nb::bool_(value); }
 
 template <typename T>
-nb::object read_attribute(nb::handle self, const char* name, T (KernelAttributes::*read)() const) {
-  const PythonKernelAttributes& attributes = nb::cast<const PythonKernelAttributes&>(self);
-  return attribute_object(self, name, without_gil([&] { return (attributes.get().*read)(); }));
+nb::object read_attribute(Self<PythonKernelAttributes> self, const char* name, T (KernelAttributes::*read)() const) {
+  return attribute_object(self, name, without_gil([&] { return (self->get().*read)(); }));
 }
 
 void bind_attributes(nb::module_& module) {
@@ -49,11 +48,14 @@ void bind_attributes(nb::module_& module) {
         return PythonKernelAttributes{self.kernel, device_from(device, "device")};
       },
       "device"_a.none(), "The attributes on that device, a Device or its number.");
-#define CUPRUM_KERNEL_ATTRIBUTE(type, name, attribute) \
-  bound.def_prop_ro(#name, [](nb::handle self) { return read_attribute<type>(self, #name, &KernelAttributes::name); });
-#define CUPRUM_SETTABLE_KERNEL_ATTRIBUTE(type, name, attribute)                                          \
-  bound.def_prop_rw(                                                                                     \
-      #name, [](nb::handle self) { return read_attribute<type>(self, #name, &KernelAttributes::name); }, \
+#define CUPRUM_KERNEL_ATTRIBUTE(type, name, attribute)                 \
+  bound.def_prop_ro(#name, [](Self<PythonKernelAttributes> self) {     \
+    return read_attribute<type>(self, #name, &KernelAttributes::name); \
+  });
+#define CUPRUM_SETTABLE_KERNEL_ATTRIBUTE(type, name, attribute)                                                     \
+  bound.def_prop_rw(                                                                                                \
+      #name,                                                                                                        \
+      [](Self<PythonKernelAttributes> self) { return read_attribute<type>(self, #name, &KernelAttributes::name); }, \
       [](const PythonKernelAttributes& self, type value) { without_gil([&] { self.get().set_##name(value); }); });
 #include <cuprum/detail/kernel_attributes.def>
 }

@@ -17,8 +17,14 @@ void bind_legacy_pinned_memory_resource(nb::module_& module) {
   bind_deallocate_at_once<LegacyPinnedMemoryResource>(bound);
   bound.def("__init__", [](LegacyPinnedMemoryResource* self) { new (self) LegacyPinnedMemoryResource(); })
       .def_prop_ro(
-          "device_id", [](nb::handle) -> int { throw WrongState("a pinned memory resource is not bound to any GPU"); },
-          "Raises RuntimeError: the memory is the host's.");
+          "device_id",
+          [](const LegacyPinnedMemoryResource&) -> int {
+            throw WrongState("a pinned memory resource is not bound to any GPU");
+          },
+          "Raises RuntimeError: the memory is the host's.")
+      .def("__reduce__", [](const LegacyPinnedMemoryResource&) {
+        return nb::make_tuple(nb::type<LegacyPinnedMemoryResource>(), nb::tuple());  // it has nothing of its own
+      });
 }
 
 }  // namespace cuprum::python

@@ -92,11 +92,10 @@ void make_managed_memory(ManagedMemoryResource* self, nb::handle options) {
   new (self) ManagedMemoryResource(made);
 }
 
-nb::object allocate_managed(nb::handle self, nb::handle size, nb::handle stream) {
-  const ManagedMemoryResource& resource = *nb::inst_ptr<ManagedMemoryResource>(self);
+nb::object allocate_managed(Self<ManagedMemoryResource> self, nb::handle size, nb::handle stream) {
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
-  return buffer_from_resource(without_gil([&] { return resource.allocate(bytes, queue); }), self);
+  return buffer_from_resource(without_gil([&] { return self->allocate(bytes, queue); }), self);
 }
 
 nb::object preferred_location_of(const ManagedMemoryResource& self) {
@@ -200,7 +199,9 @@ void bind_managed_buffer(nb::module_& module) {
       .def_prop_ro("_accessed_by", &ManagedBuffer::accessed_by)
       .def_prop_rw(
           "accessed_by",
-          [](nb::handle self) { return nb::module_::import_("cuprum._memory_sets").attr("AccessedBySetProxy")(self); },
+          [](Self<ManagedBuffer> self) {
+            return nb::module_::import_("cuprum._memory_sets").attr("AccessedBySetProxy")(self.object());
+          },
           &set_accessed_by, "The places that the memory is kept mapped for, as a set; assign devices and hosts.")
       .def(
           "prefetch",

@@ -53,8 +53,7 @@ void make_pinned_memory(PinnedMemoryResource* self, nb::handle options) {
 }
 
 /// What cuda.core raises TypeError for; the library has another error.
-const MemoryPool& to_allocate_from(nb::handle self) {
-  const MemoryPool& pool = *nb::inst_ptr<MemoryPool>(self);
+const MemoryPool& to_allocate_from(const MemoryPool& pool) {
   if (pool.is_ipc_enabled() && pool.is_mapped())
     throw nb::type_error("Cannot allocate from a mapped IPC-enabled memory resource");
   return pool;
@@ -67,8 +66,8 @@ void refuse_capturing(nb::handle stream) {
       "a memory pool cannot perform memory operations on a capturing stream (consider using GraphMemoryResource).");
 }
 
-nb::object allocate_from_pool(nb::handle self, nb::handle size, nb::handle stream) {
-  const MemoryPool& pool = to_allocate_from(self);
+nb::object allocate_from_pool(Self<MemoryPool> self, nb::handle size, nb::handle stream) {
+  const MemoryPool& pool = to_allocate_from(*self);
   refuse_capturing(stream);
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
@@ -180,8 +179,8 @@ void bind_device_memory(nb::module_& module) {
       .def_prop_ro("_peers", &DeviceMemoryResource::peer_accessible_by)
       .def_prop_rw(
           "peer_accessible_by",
-          [](nb::handle self) {
-            return nb::module_::import_("cuprum._memory_sets").attr("PeerAccessibleBySetProxy")(self);
+          [](Self<DeviceMemoryResource> self) {
+            return nb::module_::import_("cuprum._memory_sets").attr("PeerAccessibleBySetProxy")(self.object());
           },
           [](const DeviceMemoryResource& self, nb::handle devices) {
             const std::vector<Device> wanted = devices_from(devices);

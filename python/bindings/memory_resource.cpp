@@ -167,20 +167,19 @@ const MemoryResource& native(nb::handle object) { return *nb::inst_ptr<MemoryRes
                            .c_str());
 }
 
-const MemoryResource& implemented(nb::handle self, const char* member) {
-  const MemoryResource& resource = native(self);
-  if (!resource.implementation()) refuse_abstract(self, member);
-  return resource;
+const MemoryResource& implemented(Self<MemoryResource> self, const char* member) {
+  if (!self->implementation()) refuse_abstract(self, member);
+  return *self;
 }
 
-nb::object allocate(nb::handle self, nb::handle size, nb::handle stream) {
+nb::object allocate(Self<MemoryResource> self, nb::handle size, nb::handle stream) {
   const MemoryResource& resource = implemented(self, "allocate");
   const std::size_t bytes = size_from(size);
   const Stream queue = stream_or_default(stream);
   return buffer_from_resource(without_gil([&] { return resource.allocate(bytes, queue); }), self);
 }
 
-void deallocate(nb::handle self, nb::handle pointer, nb::handle size, nb::handle stream) {
+void deallocate(Self<MemoryResource> self, nb::handle pointer, nb::handle size, nb::handle stream) {
   const MemoryResource& resource = implemented(self, "deallocate");
   const std::uint64_t address = raw_value(pointer, "ptr");
   const std::size_t bytes = size_from(size);
@@ -346,17 +345,18 @@ void bind_memory_resource(nb::module_& module) {
            "Takes back what a Buffer of this resource had, after the work that is queued on `stream`.")
       .def_prop_ro(
           "is_device_accessible",
-          [](nb::handle self) { return implemented(self, "is_device_accessible").is_device_accessible(); },
+          [](Self<MemoryResource> self) { return implemented(self, "is_device_accessible").is_device_accessible(); },
           "Whether kernels can use the memory.")
       .def_prop_ro(
           "is_host_accessible",
-          [](nb::handle self) { return implemented(self, "is_host_accessible").is_host_accessible(); },
+          [](Self<MemoryResource> self) { return implemented(self, "is_host_accessible").is_host_accessible(); },
           "Whether the host can use the memory.")
       .def_prop_ro(
-          "is_managed", [](nb::handle self) { return native(self).implementation() && native(self).is_managed(); },
+          "is_managed", [](const MemoryResource& self) { return self.implementation() && self.is_managed(); },
           "Whether it is CUDA's managed memory, which moves to where it is used.")
       .def_prop_ro(
-          "device_id", [](nb::handle self) { return implemented(self, "device_id").device_id().value_or(-1); },
+          "device_id",
+          [](Self<MemoryResource> self) { return implemented(self, "device_id").device_id().value_or(-1); },
           "The device that the memory is on; -1 for host memory.");
 }
 

@@ -63,7 +63,7 @@ void bind_mipmapped_array(nb::module_& module) {
       .def(
           "close", [](PythonMipmappedArray& self) { self.array.close(); }, WithoutGil(),
           "Ends the array; levels and textures of it stay as they are. Closing twice does nothing.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<PythonMipmappedArray>)
       .def(
           "__exit__",
           [](PythonMipmappedArray& self, nb::handle, nb::handle, nb::handle) {

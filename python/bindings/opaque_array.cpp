@@ -174,7 +174,7 @@ void bind_opaque_array(nb::module_& module) {
           "close", [](PythonArray& self) { self.array.close(); }, WithoutGil(),
           "Ends the array; textures, surfaces and graphs that were given it keep the memory. Closing twice does "
           "nothing.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<PythonArray>)
       .def(
           "__exit__",
           [](PythonArray& self, nb::handle, nb::handle, nb::handle) { without_gil([&] { self.array.close(); }); },

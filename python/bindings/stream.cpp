@@ -11,7 +11,7 @@ namespace {
 /// What __cuda_stream__ of an object says: (0, address).
 std::uint64_t protocol_stream(nb::handle object) {
   nb::object method = nb::getattr(object, "__cuda_stream__", nb::none());
-  if (method.is_none()) {
+  if (method.is_none() || PyType_Check(object.ptr())) {  // the method of a class has no object to be asked of
     throw nb::type_error(
         ("stream must be a Stream, a GraphBuilder or an object with __cuda_stream__, not " + type_of(object)).c_str());
   }

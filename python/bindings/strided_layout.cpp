@@ -143,8 +143,7 @@ nb::object dense_like(nb::handle other, nb::handle order) {
   return nb::cast(PythonLayout{dense});
 }
 
-std::string layout_in_words(nb::handle self) {
-  const PythonLayout& layout = nb::cast<const PythonLayout&>(self);
+std::string layout_in_words(const PythonLayout& layout) {
   const auto text = [](const nb::object& value) { return nb::cast<std::string>(nb::repr(value)); };
   std::string words = "_StridedLayout(shape=" + text(tuple_of_numbers(layout.layout.shape())) +
                       ", strides=" + text(strides_of(layout)) +
@@ -222,8 +221,8 @@ void bind_facts(nb::class_<PythonLayout>& bound) {
 void bind_transformations(nb::class_<PythonLayout>& bound) {
   bound
       .def(
-          "to_dense", [](nb::handle self, nb::handle order) { return dense_like(self, order); }, "stride_order"_a = "K",
-          "The same shape without gaps.")
+          "to_dense", [](Self<PythonLayout> self, nb::handle order) { return dense_like(self, order); },
+          "stride_order"_a = "K", "The same shape without gaps.")
       .def("reshaped", &reshaped, "shape"_a, "With another shape of the same volume; one extent may be -1.")
       .def("permuted", &permuted, "axis_order"_a, "With the axes in another order.")
       .def(

@@ -47,6 +47,33 @@ nb::object view_from_any(nb::handle object, nb::handle stream) {
   return made;
 }
 
+/// A function that makes views for a stream, and they remember it.
+template <PythonView (*make)(nb::handle, nb::handle)>
+PythonView for_stream(nb::handle object, nb::handle stream) {
+  PythonView view = make(object, stream);
+  view.stream = stream_number_of(stream);
+  return view;
+}
+
+Stream stream_by_number(std::int64_t number) {
+  return Stream::from_handle(reinterpret_cast<CUstream_st*>(static_cast<std::uintptr_t>(number)));
+}
+
+/// Makes the stream of who takes the elements wait for the work on them that is known of.
+void order_after_view(const PythonView& view, std::int64_t taker) {
+  if (taker == -1) return;
+  if (view.stream != -1 && view.stream != taker) {
+    const Stream first = stream_by_number(view.stream == 0 ? 1 : view.stream);
+    const Stream then = stream_by_number(taker);
+    without_gil([&] { then.wait(first); });
+  }
+  if (nb::isinstance<Buffer>(view.exporting_obj)) {
+    const Buffer& buffer = *nb::inst_ptr<Buffer>(view.exporting_obj);
+    // An export that nobody takes does it. Memory that is only wrapped knows no stream, nor does that of a closed one.
+    if (buffer.handle() != 0 && buffer.memory_resource()) without_gil([&] { to_dlpack(buffer, {.stream = taker}); });
+  }
+}
+
 void warn_deprecated(const std::string& message) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, message.c_str(), 1) != 0) throw nb::python_error();
 }
@@ -64,6 +91,7 @@ void make_view(PythonView* self, nb::handle object, nb::handle stream) {
                   (is_dlpack ? "DLPack" : "CUDA-array-interface") +
                   "-supporting object is deprecated; use `StridedMemoryView.from_any_interface`");
   new (self) PythonView(is_dlpack ? view_from_dlpack(object, stream) : view_from_cuda_array_interface(object, stream));
+  self->stream = stream_number_of(stream);
 }
 
 nb::object dtype_from(nb::handle given) {
@@ -124,9 +152,9 @@ PythonView view_from_buffer(nb::handle buffer, nb::handle shape, nb::handle stri
 }
 
 /// The same memory with another layout, another type, or both.
-nb::object other_view(nb::handle self, nb::handle layout, nb::handle dtype) {
+nb::object other_view(Self<PythonView> self, nb::handle layout, nb::handle dtype) {
   if (layout.is_none() && dtype.is_none()) return nb::borrow(self);
-  PythonView& view = *nb::inst_ptr<PythonView>(self);
+  PythonView& view = *self;
   if (!layout.is_none() && !nb::isinstance<PythonLayout>(layout))
     throw nb::type_error(("layout must be a StridedLayout, not " + type_of(layout)).c_str());
   layout_of(view);
@@ -227,6 +255,7 @@ int clear(PyObject* self) {
 
 /// Where a tensor is that the view holds.
 void place_at(PythonView& view, const DLTensor& tensor) {
+  check_tensor(tensor);
   view.tensor = &tensor;
   view.base = view.ptr = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
   view.is_device_accessible = tensor.device.device_type != kDLCPU;
@@ -295,14 +324,14 @@ void bind_strided_memory_view(nb::module_& module) {
                                ">>> view.shape, view.strides, view.dtype\n"
                                "((2, 6), (12, 1), dtype('float64'))\n");
   bound.def("__init__", &make_view, "obj"_a = nb::none(), "stream_ptr"_a = nb::none())
-      .def_static("from_dlpack", &view_from_dlpack, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+      .def_static("from_dlpack", &for_stream<view_from_dlpack>, "obj"_a.none(), "stream_ptr"_a = nb::none(),
                   "Of an object with __dlpack__. The stream at `stream_ptr` is made to wait for the object's work; -1 "
                   "asks for no order.")
-      .def_static("from_cuda_array_interface", &view_from_cuda_array_interface, "obj"_a.none(),
+      .def_static("from_cuda_array_interface", &for_stream<view_from_cuda_array_interface>, "obj"_a.none(),
                   "stream_ptr"_a = nb::none(), "Of an object with __cuda_array_interface__, in the same way.")
       .def_static("from_array_interface", &view_from_array_interface, "obj"_a.none(),
                   "Of an object with __array_interface__, which is memory of the host.")
-      .def_static("from_any_interface", &view_from_any, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+      .def_static("from_any_interface", &for_stream<view_from_any>, "obj"_a.none(), "stream_ptr"_a = nb::none(),
                   "By DLPack, or else by __cuda_array_interface__.")
       .def_static("from_buffer", &view_from_buffer, "buffer"_a.none(), "shape"_a, "strides"_a = nb::none(),
                   nb::kw_only(), "itemsize"_a = nb::none(), "dtype"_a = nb::none(), "is_readonly"_a = false,
@@ -311,10 +340,11 @@ void bind_strided_memory_view(nb::module_& module) {
            "The same memory with another layout, another type, or both.")
       .def(
           "as_tensor_map",
-          [](nb::handle self, nb::handle box_dim, nb::handle options, nb::handle element_strides, nb::handle data_type,
-             nb::handle interleave, nb::handle swizzle, nb::handle l2_promotion, nb::handle oob_fill) -> nb::object {
+          [](Self<PythonView> self, nb::handle box_dim, nb::handle options, nb::handle element_strides,
+             nb::handle data_type, nb::handle interleave, nb::handle swizzle, nb::handle l2_promotion,
+             nb::handle oob_fill) -> nb::object {
             return nb::module_::import_("cuprum._tensor_map")
-                .attr("as_tensor_map")(self, box_dim, options, element_strides, data_type, interleave, swizzle,
+                .attr("as_tensor_map")(self.object(), box_dim, options, element_strides, data_type, interleave, swizzle,
                                        l2_promotion, oob_fill);
           },
           "box_dim"_a = nb::none(), nb::kw_only(), "options"_a = nb::none(), "element_strides"_a = nb::none(),
@@ -325,7 +355,7 @@ void bind_strided_memory_view(nb::module_& module) {
           "descriptor keeps the memory, also when its buffer is closed.")
       .def(
           "copy_from",
-          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+          [](Self<PythonView> self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
             copy_views(other, self, stream, blocking, "copy_from");
           },
           "other"_a.none(), "stream"_a.none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
@@ -335,20 +365,24 @@ void bind_strided_memory_view(nb::module_& module) {
           "until it has run.")
       .def(
           "copy_to",
-          [](nb::handle self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
+          [](Self<PythonView> self, nb::handle other, nb::handle stream, nb::handle, nb::handle blocking) {
             copy_views(self, other, stream, blocking, "copy_to");
           },
           "other"_a.none(), "stream"_a = nb::none(), "allocator"_a = nb::none(), "blocking"_a = nb::none(),
           "The same in the other direction.")
       .def(
           "__dlpack__",
-          [](nb::handle self, nb::handle, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-            const nb::tuple device = device_of_view(*nb::inst_ptr<PythonView>(self));
-            return capsule_of_view(self,
-                                   dlpack_request(device, nb::int_(-1), max_version, dl_device, copy).is_versioned);
+          [](Self<PythonView> self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+            const DLPackRequest request = dlpack_request(device_of_view(*self), stream, max_version, dl_device, copy);
+            order_after_view(*self, request.options.stream);
+            return capsule_of_view(self, request.is_versioned);
           },
           nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(), "dl_device"_a = nb::none(),
-          "copy"_a = nb::none(), "The elements as a DLPack capsule. Orders nothing: a view knows no stream.")
+          "copy"_a = nb::none(),
+          "The elements as a DLPack capsule. `stream` is made to wait for the work queued on the stream that the view "
+          "was "
+          "made for, which must be there still, and for that on the stream of the Buffer that it is of; None is the "
+          "legacy default stream, -1 asks for no order.")
       .def("__dlpack_device__", &device_of_view, "The kind and number of the device in DLPack's terms.")
       .def("__repr__", &view_in_words);
   bind_fields(bound);

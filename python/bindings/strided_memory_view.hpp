@@ -32,6 +32,7 @@ struct PythonView {
   const DLTensor* tensor = nullptr;        ///< which `memory` or `copy` holds; null for views that are not from DLPack
   std::shared_ptr<void> memory;            ///< what keeps the memory besides `exporting_obj`
   std::shared_ptr<const TensorCopy> copy;  ///< where `exporting_obj` alone keeps the memory
+  std::int64_t stream = -1;                ///< the one it was made for, as its number; -1 when there is none
   nb::object shape, strides;               ///< tuples that CuPy made, strides in bytes; invalid for other views
   nb::object dtype;                        ///< a numpy.dtype, or None; invalid until somebody asks
   nb::object layout;                       ///< the Python object; invalid until somebody asks
@@ -52,6 +53,11 @@ PythonView view_by_dlpack_methods(nb::handle object, nb::handle stream);
 PythonView view_from_cuda_array_interface(nb::handle object, nb::handle stream);
 PythonView view_from_array_interface(nb::handle object);
 
+/// Throws BufferError for a tensor that says of itself what can't be: no shape, elements without bits. Types that NumPy
+/// doesn't have stay to be refused by who wants the elements.
+void check_tensor(const DLTensor& tensor);
+/// The number of the stream that was given as stream_ptr; -1 for none.
+std::int64_t stream_number_of(nb::handle stream);
 /// (kind, number) of the device in DLPack's terms.
 nb::tuple device_of_view(const PythonView& view);
 /// The view's memory as a DLPack tensor, which keeps `self`.

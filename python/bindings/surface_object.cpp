@@ -66,7 +66,7 @@ void bind_surface_object(nb::module_& module) {
       "True\n");
   forbid_construction(bound, "SurfaceObject cannot be instantiated directly. Use Device.create_surface_object().");
   bound.def("close", &close_surface, "Ends the surface. Closing twice does nothing.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<PythonSurface>)
       .def(
           "__exit__", [](PythonSurface& self, nb::handle, nb::handle, nb::handle) { close_surface(self); },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())

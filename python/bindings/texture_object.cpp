@@ -109,7 +109,7 @@ void bind_texture_object(nb::module_& module) {
       "True\n");
   forbid_construction(bound, "TextureObject cannot be instantiated directly. Use Device.create_texture_object().");
   bound.def("close", &close_texture, "Ends the texture. Closing twice does nothing.")
-      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__enter__", &enter_itself<PythonTexture>)
       .def(
           "__exit__", [](PythonTexture& self, nb::handle, nb::handle, nb::handle) { close_texture(self); },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())

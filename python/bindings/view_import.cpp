@@ -89,6 +89,28 @@ nb::object dtype_of_tensor(const DLDataType& type) {
       ("Unsupported dtype. dtype code: " + std::to_string(type.code) + " of " + width + " bits").c_str());
 }
 
+}  // namespace
+
+void check_tensor(const DLTensor& tensor) {
+  const auto refuse = [](const std::string& why) { throw nb::buffer_error(("a DLPack tensor " + why).c_str()); };
+  if (tensor.ndim < 0 || tensor.ndim > StridedLayout::max_ndim) {
+    refuse("of " + std::to_string(tensor.ndim) + " dimensions: there can be 0 to " +
+           std::to_string(StridedLayout::max_ndim));
+  }
+  if (tensor.ndim > 0 && !tensor.shape) refuse("of " + std::to_string(tensor.ndim) + " dimensions has no shape");
+  for (const std::int64_t extent : std::span(tensor.shape, static_cast<std::size_t>(tensor.ndim)))
+    if (extent < 0) refuse("has a negative extent: " + std::to_string(extent));
+  if (tensor.dtype.bits == 0 || tensor.dtype.lanes == 0) {
+    refuse("of elements without bits: bits=" + std::to_string(tensor.dtype.bits) +
+           ", lanes=" + std::to_string(tensor.dtype.lanes));
+  }
+  const auto extents = std::span(tensor.shape, static_cast<std::size_t>(tensor.ndim));
+  if (!tensor.data && std::find(extents.begin(), extents.end(), 0) == extents.end())
+    refuse("with elements has no data");
+}
+
+namespace {
+
 PythonLayout layout_of_tensor(const DLTensor& tensor) {
   const int bits = tensor.dtype.bits * tensor.dtype.lanes;
   if (bits % 8 != 0) throw nb::value_error("the bits of an element must be a multiple of 8");
@@ -168,6 +190,7 @@ void fill_from_capsule(PythonView& view, nb::handle capsule) {
   } else {
     throw nb::buffer_error("__dlpack__ must return a DLPack capsule that nobody has used yet");
   }
+  check_tensor(*view.tensor);
   view.base = view.ptr = reinterpret_cast<std::uint64_t>(view.tensor->data) + view.tensor->byte_offset;
 }
 
@@ -265,6 +288,12 @@ nb::object consumer_stream(int kind, nb::handle stream) {
   const bool is_host = kind == kDLCPU || kind == kDLCUDAHost;  // NumPy has both, and takes None alone
   if (is_zero || (is_host && is_unordered)) return nb::none();
   return number;
+}
+
+std::int64_t stream_number_of(nb::handle stream) {
+  if (stream.is_none()) return -1;
+  if (PyLong_CheckExact(stream.ptr())) return nb::cast<std::int64_t>(stream);
+  return value_from<std::int64_t>(stream_pointer(stream), "stream_ptr");
 }
 
 bool fill_quickly(PythonView& view, nb::handle object, nb::handle stream) {

@@ -138,8 +138,17 @@ void bind_virtual_memory_resource(nb::module_& module) {
             return device ? device_object(Device(*device)) : nb::none();
           },
           "The device that the memory is on; None for host memory.")
-      .def("__repr__",
-           [](nb::handle self) { return nb::str("<VirtualMemoryResource device={}>").format(self.attr("device")); });
+      .def("__reduce__",
+           [](const VirtualMemoryResource& self) {
+             const int device = self.device_id().value_or(Device().device_id());
+             if (self.options().location_type == VirtualMemoryLocationType::host_numa)
+               throw nb::type_error(
+                   "a VirtualMemoryResource of a NUMA node can't be pickled: which one it is depends on the device");
+             return nb::make_tuple(nb::type<VirtualMemoryResource>(), nb::make_tuple(device, config_of(self)));
+           })
+      .def("__repr__", [](Self<VirtualMemoryResource> self) {
+        return nb::str("<VirtualMemoryResource device={}>").format(self.object().attr("device"));
+      });
 }
 
 }  // namespace cuprum::python

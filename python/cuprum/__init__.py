@@ -44,6 +44,60 @@ from ._errors import CompileError, CUDAError, LibraryError, LinkError, NotSuppor
 from ._options import *
 from ._types import ComputeCapability, show_as_members_of
 
+__all__ = [
+    "Buffer",
+    "CUDAError",
+    "CompileError",
+    "ComputeCapability",
+    "Context",
+    "ContextOptions",
+    "CopyOptions",
+    "Device",
+    "DeviceMemoryResource",
+    "DeviceMemoryResourceOptions",
+    "DeviceProperties",
+    "DeviceResources",
+    "Event",
+    "EventOptions",
+    "GraphMemoryResource",
+    "GraphicsResource",
+    "Host",
+    "Kernel",
+    "LEGACY_DEFAULT_STREAM",
+    "LaunchConfig",
+    "LegacyPinnedMemoryResource",
+    "LibraryError",
+    "LinkError",
+    "Linker",
+    "LinkerOptions",
+    "ManagedBuffer",
+    "ManagedMemoryResource",
+    "ManagedMemoryResourceOptions",
+    "MappedImage",
+    "MemoryResource",
+    "NVRTCError",
+    "NotSupportedError",
+    "ObjectCode",
+    "OutOfMemoryError",
+    "PER_THREAD_DEFAULT_STREAM",
+    "PinnedMemoryResource",
+    "PinnedMemoryResourceOptions",
+    "Program",
+    "ProgramOptions",
+    "SMResource",
+    "SMResourceOptions",
+    "Stream",
+    "StreamOptions",
+    "TensorMapDescriptor",
+    "VirtualMemoryResource",
+    "VirtualMemoryResourceOptions",
+    "WorkqueueResource",
+    "WorkqueueResourceOptions",
+    "__version__",
+    "default_stream",
+    "launch",
+]
+
 LEGACY_DEFAULT_STREAM = Stream.legacy_default()
 PER_THREAD_DEFAULT_STREAM = Stream.per_thread_default()
 
@@ -57,26 +111,33 @@ del show_as_members_of
 TYPE_CHECKING = False  # as typing has it, without the time that importing typing takes
 
 if TYPE_CHECKING:
+    from . import checkpoint as checkpoint
+    from . import graph as graph
+    from . import system as system
+    from . import texture as texture
+    from . import typing as typing
+    from . import utils as utils
     from ._tensor_map import (
-        TensorMapDataType,
-        TensorMapDescriptorOptions,
-        TensorMapIm2ColWideMode,
-        TensorMapInterleave,
-        TensorMapL2Promotion,
-        TensorMapOOBFill,
-        TensorMapSwizzle,
+        TensorMapDataType as TensorMapDataType,
+        TensorMapDescriptorOptions as TensorMapDescriptorOptions,
+        TensorMapIm2ColWideMode as TensorMapIm2ColWideMode,
+        TensorMapInterleave as TensorMapInterleave,
+        TensorMapL2Promotion as TensorMapL2Promotion,
+        TensorMapOOBFill as TensorMapOOBFill,
+        TensorMapSwizzle as TensorMapSwizzle,
     )
 
+else:  # what is unknown stays an error to type checkers
 
-def __getattr__(name: str) -> object:
-    """Modules of the package, and types of tensor maps, that are imported when somebody asks for them."""
-    if name in ("checkpoint", "graph", "system", "texture", "typing", "utils"):
-        from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Modules of the package, and types of tensor maps, that are imported when somebody asks for them."""
+        if name in ("checkpoint", "graph", "system", "texture", "typing", "utils"):
+            from importlib import import_module
 
-        return import_module(f"{__name__}.{name}")
-    if name.startswith("TensorMap"):
-        from . import _tensor_map
+            return import_module(f"{__name__}.{name}")
+        if name.startswith("TensorMap"):
+            from . import _tensor_map
 
-        if name in _tensor_map.__all__:
-            return getattr(_tensor_map, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            if name in _tensor_map.__all__:
+                return getattr(_tensor_map, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

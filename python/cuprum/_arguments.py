@@ -45,20 +45,21 @@ def unknown_keyword(function: str, keyword: str, known: Iterable[str]) -> str:
     return f"{said}; its arguments are: {', '.join(known)}"
 
 
-def in_words(message: str) -> str:
+def in_words(message: str, wanted: type | None = None) -> str:
     """What nanobind says of arguments that fit no signature, as Python says it of its own functions.
 
     nanobind lists all signatures and the types that were given, for whatever reason. That stays where none can be told.
+    `wanted` is the class of the method, where that is known and `self` is no object of it.
     """
     try:
-        return _said_of(message) or message
+        return _said_of(message, wanted) or message
     except Exception:  # of a form that is not known: it says something, at any rate
         return message
 
 
-def error(message: str) -> str | Exception:
+def error(message: str, wanted: type | None = None) -> str | Exception:
     """What is raised for arguments that fit no signature: a TypeError with these words, or this exception."""
-    words = in_words(message)
+    words = in_words(message, wanted)
     if not words.endswith(OUT_OF_RANGE):
         return words
     from cuprum._errors import OutOfRangeError
@@ -98,25 +99,81 @@ def names_the_nearest_keywords(cls: Class) -> Class:
     return cls
 
 
-def _said_of(message: str) -> str | None:
+def _said_of_self(name: str, signatures: list[str], types: list[str], wanted: type | None, is_all_else_right: bool = False) -> str | None:
+    """Of a method, or a property without a name, that was called on what is no object of its class: `Stream.sync(5)`."""
+    from . import _core
+
+    if types and "." in types[0] and not _may_pass_for(types[0]):
+        return None  # a class in a function: whatever it derives from
+    owners = [wanted] if wanted else _owners(name, signatures)
+    known = {name: each for name, each in vars(_core).items() if isinstance(each, type)}
+    given_names = [_short(types[0]), *_may_pass_for(types[0])] if types else []
+    right = [each for each in owners or known.values() if each.__name__ in given_names]
+    if right and not is_all_else_right:
+        return None
+    owners = [each for each in owners if each not in right]
+    names = _public_names(owners)
+    of = " or ".join(names) if 0 < len(names) <= 4 else "another class"
+    if not types:
+        return f"{name}() is a method of {of}, and needs an object of it"
+    given = "a class" if types[0] == "type" else _short(types[0])
+    what = f"{name}() is a method" if name else "this attribute is one"
+    return f"{what} of {of}, not of {given}"
+
+
+def _owners(name: str, signatures: list[str]) -> list[type]:
+    """The classes of the extension that have such a method; those of a property, whose name isn't known, only if they are few."""
+    from . import _core
+
+    def documentation(each: Any) -> str:
+        return getattr(each.fget if isinstance(each, property) else each, "__doc__", None) or ""
+
+    found = []
+    for cls in vars(_core).values():
+        if isinstance(cls, type):
+            members = [vars(cls)[name]] if name in vars(cls) else [each for each in vars(cls).values() if isinstance(each, property) and not name]
+            if any(documentation(each).startswith(signatures[0]) for each in members):
+                found.append(cls)
+    if not name and len(found) > 1:
+        return []
+    return [cls for cls in dict.fromkeys(found) if not any(base in found for base in cls.__mro__[1:])]
+
+
+def _public_names(classes: list[type]) -> list[str]:
+    """Of classes as users know them: some derive from one that has no name for them."""
+    public = [each for cls in classes for each in (cls.__subclasses__() if cls.__name__.startswith("_") else [cls])]
+    return list(dict.fromkeys(each.__name__ for each in public if not each.__name__.startswith("_"))) or [
+        each.__name__.lstrip("_") for each in classes
+    ]
+
+
+def _said_of(message: str, wanted: type | None) -> str | None:
     signatures = re.findall(r"^    \d+\. (.*)$", message, re.MULTILINE)
     types, keywords = _given(message)
     functions = [_parameters(signature) for signature in signatures]
     bound = bool(functions[0]) and functions[0][0].name in ("self", "cls")
     if bound and signatures[0].startswith("("):
-        return _said_of_value(functions[0][1].type, types)
+        if len(functions[0]) == 1:
+            return _said_of_self("", signatures, types, wanted, is_all_else_right=True)
+        return _said_of_self("", signatures, types, wanted) or _said_of_value(functions[0][1].type, types)
     name = _name_of(signatures[0], types if bound else [])
     every = [each.name for each in dict.fromkeys(sum(functions, [])) if each.name not in ("self", "cls")]
     known = [each for each in every if not each.startswith("*")]
     for keyword in keywords:
         if keyword not in known and not any(each.startswith("**") for each in every):
             return unknown_keyword(name, keyword, known)
+    if functions[0] and functions[0][0].name == "self":
+        said = _said_of_self(signatures[0].partition("(")[0], signatures, types, wanted)
+        if said:
+            return said
     if len(functions) > 1 or len(known) < len(every):
         return None
     parameters = functions[0][bound:]
-    return _said_of_count(name, parameters, len(types) - bound, keywords) or _said_of_types(
-        name, parameters, {**dict(zip((each.name for each in parameters), types[bound:], strict=False)), **keywords}
-    )
+    given = {**dict(zip((each.name for each in parameters), types[bound:], strict=False)), **keywords}
+    said = _said_of_count(name, parameters, len(types) - bound, keywords) or _said_of_types(name, parameters, given)
+    if said or not bound:
+        return said
+    return _said_of_self(signatures[0].partition("(")[0], signatures, types, wanted, is_all_else_right=True)
 
 
 def _said_of_count(name: str, parameters: list[Parameter], positional: int, keywords: Iterable[str]) -> str | None:
@@ -188,7 +245,7 @@ def _short(type_name: str) -> str:
 
 def _given(message: str) -> tuple[list[str], dict[str, str]]:
     """The types of the arguments by position, and by keyword."""
-    given = message.split("\nInvoked with types: ", 1)[1]
+    given = message.split("\nInvoked with types: ", 1)[1].replace("nanobind.nb_type", "type")
     by_position, _, by_keyword = given.partition("kwargs = { ")
     types = [each for each in by_position.split(", ") if each]
     return types, dict(re.findall(r"(\w+): ([^,}\s]+)", by_keyword))

@@ -53,6 +53,11 @@ class NVRTCError(CUDAError):
 class CompileError(NVRTCError, RuntimeError):
     """A compiler refused the program: ``log`` is what it printed, ``source`` the lines around the first error."""
 
+    def _repr_html_(self) -> str:
+        from ._notebooks import compile_error
+
+        return compile_error(self)
+
 
 class LinkError(CUDAError, RuntimeError):
     """A linker refused its inputs; ``log`` is what it printed."""

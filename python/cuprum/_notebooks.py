@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._core import Device
+    from ._errors import CompileError
 
 
 def device_table(device: Device) -> str:
@@ -31,6 +32,20 @@ def device_table(device: Device) -> str:
     ]
     cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows)
     return f"<table><caption>Device {device.device_id}: {html.escape(device.name)}</caption>{cells}</table>"
+
+
+def compile_error(error: CompileError) -> str:
+    """What the compiler said, below the lines of the source around the first error, as HTML.
+
+    >>> from cuprum import CompileError
+    >>> error = CompileError("k.cu does not compile")
+    >>> error.source, error.log = "> 1 | int a = <b>;", "k.cu(1): error"
+    >>> compile_error(error)
+    '<b>CompileError: k.cu does not compile</b><pre>&gt; 1 | int a = &lt;b&gt;;</pre><pre>k.cu(1): error</pre>'
+    """
+    first_line = str(error).partition("\n")[0]
+    parts = "".join(f"<pre>{html.escape(text, quote=False)}</pre>" for text in (error.source, error.log) if text)
+    return f"<b>{type(error).__name__}: {html.escape(first_line, quote=False)}</b>{parts}"
 
 
 def _bytes(number: int) -> str:

@@ -75,7 +75,7 @@ def check_options(cls: type[T], value: object, what: str = "") -> T:
     what = what or f"{cls.__name__[: -len('Options')]} options"
     raise TypeError(
         f"The {what} must be provided as an object of type {cls.__name__}, as a dict with its options, or as None, "
-        f"not as {type(value).__name__}: {value!r}"
+        f"not as {f'the class {value.__name__} itself' if isinstance(value, type) else f'{type(value).__name__}: {value!r}'}"
     )
 
 

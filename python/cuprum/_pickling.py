@@ -20,3 +20,8 @@ def object_code_from_given(code: bytes | str, code_type: str, name: str, symbol_
 def numa_current() -> Any:
     """Host.numa_current()."""
     return _core.Host.numa_current()
+
+
+def device_properties(device_id: int) -> Any:
+    """The properties of the device that has this number where this is called."""
+    return _core.Device(device_id).properties

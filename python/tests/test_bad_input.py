@@ -232,3 +232,32 @@ def test_every_message_of_the_library_can_be_said_in_python():
     for message in messages:
         if not message.endswith(tuple(incomplete)) and "{.name_expressions" not in message:
             assert not re.search(r"\{\.|[A-Z]\w+::| = (true|false)", in_python(message)), message
+
+
+CLASSES = [
+    (lambda s, g: g.if_else(Stream), "condition must be a GraphCondition object (from create_condition() of a graph or a builder), got the class Stream itself"),
+    (lambda s, g: g.embed(Stream), "GraphDefinition.embed(): 'child' must be GraphDefinition, not type"),
+    (lambda s, g: g.launch(LaunchConfig, 5), "config must be a LaunchConfig, got the class LaunchConfig itself"),
+    (lambda s, g: Stream.__cuda_stream__(Stream), "__cuda_stream__() is a method of Stream or GraphBuilder, not of a class"),
+    (lambda s, g: s.record(Stream), "event must be an Event, not the class Stream itself"),
+    (lambda s, g: Device().create_stream(Stream), "stream must be a Stream, a GraphBuilder or an object with __cuda_stream__, not the class Stream itself"),
+    (lambda s, g: Device().create_stream(options=Stream), "not as the class Stream itself"),
+    (lambda s, g: Device().allocate(4, stream=Stream), "Stream or GraphBuilder expected as the stream, not the class Stream itself"),
+    (lambda s, g: ObjectCode.from_ptx(Stream), "not the class Stream itself"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "said"), CLASSES)
+def test_a_class_in_the_place_of_an_object_is_told_from_one(device, stream, call, said):
+    with pytest.raises(TypeError) as caught:
+        call(stream, GraphDefinition())
+    assert said in str(caught.value)
+    assert "nb_type" not in str(caught.value)
+
+
+def test_a_bool_of_numpy_is_refused_for_an_int(device, stream, numpy):
+    """It has a width of its own, unlike Python's."""
+    code = ObjectCode.from_ptx(PTX.replace(b"k()", b"k(.param .u32 p)"))
+    launch(stream, LaunchConfig(1, block=1), code.get_kernel("k"), True)
+    with pytest.raises(TypeError, match="argument 1 of 1 has 1 bytes, but the kernel's parameter has 4"):
+        launch(stream, LaunchConfig(1, block=1), code.get_kernel("k"), numpy.bool_(True))

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import cuprum.graph
-from cuprum import ContextOptions, CUDAError, Device, Event, EventOptions, LaunchConfig, Stream, StreamOptions
+from cuprum import CompileError, ContextOptions, CUDAError, Device, Event, EventOptions, LaunchConfig, Program, Stream, StreamOptions
 
 
 def in_new_thread(function):
@@ -33,6 +33,15 @@ def test_modules_are_there_when_they_are_asked_for():
 def test_classes_are_of_the_module_that_users_know():
     assert repr(Device) == "<class 'cuprum.Device'>"
     assert repr(cuprum.graph.Graph) == "<class 'cuprum.graph.Graph'>"
+
+
+def test_notebooks_show_a_compile_error_with_its_source_and_its_log(device):
+    with pytest.raises(CompileError) as caught:
+        Program("int a = <b>;", "c++").compile("ptx")
+    shown = caught.value._repr_html_()
+    assert shown.startswith("<b>CompileError: ")
+    assert html.escape(caught.value.log.splitlines()[0], quote=False) in shown
+    assert "<b>;" not in shown
 
 
 def test_notebooks_show_a_table_of_a_device(device):

@@ -31,6 +31,53 @@ graph: Graph = node.graph.instantiate()
 graph.launch(stream)
 """
 
+# What a user writes who asks for `mypy --strict`: every import is of a name that its module exports, and what functions
+# and properties take is declared.
+STRICT = """
+import numpy as np
+
+from cuprum import CompileError, CUDAError, Device, DeviceMemoryResource, Host, LaunchConfig, ManagedBuffer, Stream, checkpoint, system
+from cuprum import LEGACY_DEFAULT_STREAM, PinnedMemoryResource, StreamOptions, TensorMapSwizzle, graph, launch, texture, typing, utils
+from cuprum.checkpoint import Process
+from cuprum.graph import GraphDefinition, GraphNode
+from cuprum.system import Device as SystemDevice
+from cuprum.texture import ResourceDescriptor
+from cuprum.typing import ObjectCodeFormatType
+from cuprum.utils import StridedMemoryView
+
+
+def use(device: Device, stream: Stream, managed: ManagedBuffer, node: GraphNode, array: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+    config = LaunchConfig(grid=1, block=(32, 1))
+    config.grid = 4
+    config.block = (1, 2)
+    config.cluster = None
+    config.shmem_size = 16
+    buffer = device.allocate(64, stream=stream)
+    buffer.copy_from(b"abcd", stream=stream)
+    buffer.copy_from(array, stream=stream)
+    buffer.copy_from(memoryview(b""), stream=stream)
+    buffer.fill(1, stream=stream)
+    buffer.fill(np.float32(1), stream=stream)
+    capsule = buffer.__dlpack__(stream=1)
+    capsule = StridedMemoryView.from_any_interface(buffer, stream_ptr=-1).__dlpack__(stream=2)
+    pool = DeviceMemoryResource(device)
+    pool.peer_accessible_by = [1]
+    pool.peer_accessible_by = {device}
+    managed.accessed_by = [device, Host()]
+    managed.preferred_location = None
+    node.pred = [node]
+    graph_: GraphDefinition = node.graph
+    graph_.instantiate().launch(stream)
+"""
+
+STRICT_MISTAKES = {
+    "from cuprum import Devise": "attr-defined",
+    'LaunchConfig(1, block=1).grid = "4"': "assignment",
+    'Device().allocate(4).__dlpack__(stream="x")': "arg-type",
+    "LEGACY_DEFAULT_STREAM.wait(5)": "arg-type",
+    "PinnedMemoryResource().allocate(4, stream=5)": "arg-type",
+}
+
 MISTAKES = {
     'device.create_stream("fast")': "arg-type",
     "launch(stream, kernel, config)": "arg-type",
@@ -65,12 +112,24 @@ def test_the_package_is_typed(mypy):
     assert result.returncode == 0, result.stdout
 
 
-def test_programs_are_understood(mypy, tmp_path):
+@pytest.mark.parametrize(
+    ("text_of_program", "mistakes", "options"),
+    [(PROGRAM, MISTAKES, []), (STRICT, STRICT_MISTAKES, ["--strict", "--follow-imports=silent"])],
+    ids=["usual", "strict"],
+)
+def test_programs_are_understood(mypy, tmp_path, text_of_program, mistakes, options):
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM + "\n".join(MISTAKES))
-    found = mypy(program).stdout
-    first_mistake = PROGRAM.count("\n") + 1
-    for line, (text, kind) in enumerate(MISTAKES.items(), first_mistake):
+    program.write_text(text_of_program + "\n".join(mistakes))
+    found = mypy(*options, program).stdout
+    first_mistake = text_of_program.count("\n") + 1
+    for line, (text, kind) in enumerate(mistakes.items(), first_mistake):
         assert any(f":{line}: error:" in said and f"[{kind}]" in said for said in found.splitlines()), text + "\n" + found
-    errors = [said for said in found.splitlines() if ": error:" in said]
-    assert {int(said.split(":")[1]) for said in errors} == set(range(first_mistake, first_mistake + len(MISTAKES))), found
+    errors = [said for said in found.splitlines() if ": error:" in said and "program.py" in said]
+    assert {int(said.split(":")[1]) for said in errors} == set(range(first_mistake, first_mistake + len(mistakes))), found
+
+
+def test_what_the_package_exports_is_what_it_has():
+    has = {name for name, each in vars(cuprum).items() if not name.startswith("_") and type(each).__name__ != "module"}
+    lazy = {name for name in has if name.startswith("TensorMap") and name != "TensorMapDescriptor"}
+    assert set(cuprum.__all__) == (has - lazy - {"TYPE_CHECKING"}) | {"__version__"}
+    assert cuprum.__all__ == sorted(cuprum.__all__)
