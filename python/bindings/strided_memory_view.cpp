@@ -44,6 +44,7 @@ nb::object view_from_any(nb::handle object, nb::handle stream) {
   if (!fill_quickly(view, object, stream)) {
     view = has_dlpack(object) ? view_by_dlpack_methods(object, stream) : view_from_cuda_array_interface(object, stream);
   }
+  view.stream = stream_number_of(stream);
   return made;
 }
 
@@ -331,7 +332,7 @@ void bind_strided_memory_view(nb::module_& module) {
                   "stream_ptr"_a = nb::none(), "Of an object with __cuda_array_interface__, in the same way.")
       .def_static("from_array_interface", &view_from_array_interface, "obj"_a.none(),
                   "Of an object with __array_interface__, which is memory of the host.")
-      .def_static("from_any_interface", &for_stream<view_from_any>, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+      .def_static("from_any_interface", &view_from_any, "obj"_a.none(), "stream_ptr"_a = nb::none(),
                   "By DLPack, or else by __cuda_array_interface__.")
       .def_static("from_buffer", &view_from_buffer, "buffer"_a.none(), "shape"_a, "strides"_a = nb::none(),
                   nb::kw_only(), "itemsize"_a = nb::none(), "dtype"_a = nb::none(), "is_readonly"_a = false,
