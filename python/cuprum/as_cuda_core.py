@@ -137,7 +137,8 @@ class ServedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in ("__all__", "__version__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        sources = () if name in ONLY_IN_CUPRUM.get(self.__name__, ()) else self._sources
+        only_in_cuprum = ONLY_IN_CUPRUM.get(self.__name__, frozenset())
+        sources = () if name in only_in_cuprum else self._sources
         for source in sources:
             module = _import_if_there(source)
             try:
@@ -148,6 +149,8 @@ class ServedModule(ModuleType):
                 if sources_of(f"{self.__name__}.{name}") is None:
                     continue  # a module of cuprum's own
                 return importlib.import_module(f"{self.__name__}.{name}")
+            if name == "__all__":
+                value = [exported for exported in value if exported not in only_in_cuprum]
             self.__dict__[name] = value
             return value
         if sources_of(f"{self.__name__}.{name}") is not None:  # all of cuda.core is there once it is imported
