@@ -55,7 +55,11 @@ void analyse(Compilation& c) {
     c.layout = std::make_unique<simt::Layout>(*c.thread, *c.divergence, simt::suspending_blocks(*c.thread, c.width));
     if (!simt::may_run_in_step(*c.thread, *c.layout)) c.width = 1;
   }
-  if (c.width == 1) c.shape = abi::BlockShape::rows;
+  if (c.width == 1) {
+    c.shape = abi::BlockShape::rows;
+    for (llvm::Function& function : *c.code)
+      if (!function.isDeclaration()) simt::let_others_run_in_long_loops(function);
+  }
   c.suspends = simt::calls_waiting_functions(*c.thread) || !simt::suspending_blocks(*c.thread, c.width).empty();
   if (!c.suspends) simt::drop_ends_of_spin_loops(*c.thread);
 }

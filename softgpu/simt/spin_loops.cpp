@@ -1,5 +1,6 @@
 #include "softgpu/simt/spin_loops.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "softgpu/simt/counting.hpp"
 #include "softgpu/simt/marks.hpp"
 
 namespace softgpu::simt {
@@ -21,56 +24,43 @@ using namespace llvm;
 
 namespace {
 
-bool is_zero(const Value& value) {
-  const auto* constant = dyn_cast<Constant>(&value);
-  return constant && (constant->isNullValue() || constant->isNegativeZeroValue());
-}
+// Rounds that a loop may take before others get their turn: so many that it costs nothing.
+constexpr std::uint32_t kLongLoop = 4096;
 
 template <typename Found>
 bool any_instruction(const Loop& loop, Found found) {
   return any_of(loop.blocks(), [&](const BasicBlock* block) { return any_of(*block, found); });
 }
 
-// Something else in the loop may take back what an atomic operation has added there.
-bool is_undone(const AtomicRMWInst& rmw, const Loop& loop) {
-  return any_instruction(loop, [&](const Instruction& other) {
-    if (&other == &rmw) return false;
-    if (const auto* second = dyn_cast<AtomicRMWInst>(&other))
-      return second->getPointerOperand() == rmw.getPointerOperand();
-    if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&other))
-      return swap->getPointerOperand() == rmw.getPointerOperand();
-    return false;
-  });
-}
-
-bool adds(const AtomicRMWInst& rmw) {
-  switch (rmw.getOperation()) {
-    case AtomicRMWInst::Add:
-    case AtomicRMWInst::Sub:
-    case AtomicRMWInst::FAdd:
-    case AtomicRMWInst::FSub:
-    case AtomicRMWInst::UIncWrap:
-    case AtomicRMWInst::UDecWrap: return true;
-    default: return false;
+// Whether the value comes, in the loop, from what the instruction gave.
+bool comes_from(const Value& value, const Instruction& source, const Loop& loop) {
+  SmallPtrSet<const Value*, 8> seen;
+  SmallVector<const Value*, 8> work{&value};
+  while (!work.empty()) {
+    const auto* instruction = dyn_cast<Instruction>(work.pop_back_val());
+    if (!instruction || !loop.contains(instruction) || !seen.insert(instruction).second) continue;
+    if (instruction == &source) return true;
+    work.append(instruction->value_op_begin(), instruction->value_op_end());
   }
+  return false;
 }
 
 // Repeating it does not bring its thread any further.
-bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop) {
-  const bool is_fixed = loop.isLoopInvariant(rmw.getValOperand()) || loop.isLoopInvariant(rmw.getPointerOperand());
+bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const SmallPtrSetImpl<const Instruction*>& deciding) {
   switch (rmw.getOperation()) {
-    case AtomicRMWInst::Or:
-    case AtomicRMWInst::And:
-    case AtomicRMWInst::Xor:
-    case AtomicRMWInst::Nand: return true;
-    case AtomicRMWInst::Xchg:  // of another value elsewhere each time: things change places, as in a hash table
+    case AtomicRMWInst::Add:
+    case AtomicRMWInst::Sub:
+    case AtomicRMWInst::UIncWrap:
+    case AtomicRMWInst::UDecWrap: return !counts_to_an_end(rmw, loop, deciding);
+    case AtomicRMWInst::Xchg:  // of what was found, at the place that says: things change places, as in a hash table
     case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
     case AtomicRMWInst::Min:
     case AtomicRMWInst::UMax:
     case AtomicRMWInst::UMin:
     case AtomicRMWInst::FMax:
-    case AtomicRMWInst::FMin: return is_fixed;
-    default: return is_zero(*rmw.getValOperand()) || is_undone(rmw, loop);  // it may count: counts_to_an_end()
+    case AtomicRMWInst::FMin:
+      return !comes_from(*rmw.getValOperand(), rmw, loop) || !comes_from(*rmw.getPointerOperand(), rmw, loop);
+    default: return true;
   }
 }
 
@@ -86,8 +76,10 @@ bool is_what_was_found(const Value& value, const AtomicCmpXchgInst& swap, const 
     if (!instruction || !loop.contains(instruction)) continue;  // from before the loop: it is tried once
     const auto* load = dyn_cast<LoadInst>(instruction);
     const auto* extract = dyn_cast<ExtractValueInst>(instruction);
-    if ((load && load->getPointerOperand() == swap.getPointerOperand()) ||
-        (extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == 0))
+    if (load && load->getPointerOperand() == swap.getPointerOperand())
+      found = true;
+    else if (extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == 0 &&
+             !changes_by_itself(*swap.getPointerOperand(), loop))  // or it was found elsewhere
       found = true;
     else if (isa<PHINode, FreezeInst, BitCastInst>(instruction))
       work.append(instruction->value_op_begin(), instruction->value_op_end());
@@ -126,10 +118,27 @@ bool gets_through(const AtomicCmpXchgInst& swap, const Loop& loop) {
   });
 }
 
-bool writes(const Loop& loop) {
-  return any_instruction(loop,
-                         [](const Instruction& i) { return isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(i); });
-}
+// What is in a loop, found once.
+struct Contents {
+  explicit Contents(const Loop& all)
+      : loop(all),
+        writes(any_instruction(
+            all, [](const Instruction& i) { return isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(i); })),
+        orders(any_instruction(all, [](const Instruction& i) { return isa<FenceInst>(i) || orders_others(i); })) {}
+
+  const Loop& loop;
+  bool writes, orders;
+
+ private:
+  // Other accesses than its own.
+  static bool orders_others(const Instruction& instruction) {
+    if (const auto* load = dyn_cast<LoadInst>(&instruction)) return isStrongerThanMonotonic(load->getOrdering());
+    if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return isStrongerThanMonotonic(rmw->getOrdering());
+    if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction))
+      return isStrongerThanMonotonic(swap->getSuccessOrdering());
+    return false;
+  }
+};
 
 bool is_strong(const Instruction& instruction) { return instruction.isVolatile() || instruction.isAtomic(); }
 
@@ -141,18 +150,28 @@ bool may_look_at_others(const CallBase& call) {
   });
 }
 
-// A read whose result can change only because another thread writes.
-bool waits_for_others(const Instruction& instruction, const Loop& loop) {
-  if (const auto* load = dyn_cast<LoadInst>(&instruction)) {
-    if (load->isVolatile() || load->isAtomic()) return true;
-    // One that no pass could move out of the loop, for a fence say.
-    return !load->hasMetadata(LLVMContext::MD_invariant_load) && loop.isLoopInvariant(load->getPointerOperand()) &&
-           (!writes(loop) || any_instruction(loop, [](const Instruction& i) { return isa<FenceInst>(i); }));
-  }
-  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return waits_for_others(*rmw, loop);
-  if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, loop);
+// A plain load that may find another value than before which another thread has written.
+bool may_find_news(const LoadInst& load, const Contents& contents) {
+  if (load.hasMetadata(LLVMContext::MD_invariant_load) ||
+      isa<AllocaInst>(getUnderlyingObject(load.getPointerOperand())))
+    return false;
+  // Or one that no pass could move out of the loop.
+  return contents.orders || (!contents.writes && contents.loop.isLoopInvariant(load.getPointerOperand()));
+}
+
+// A read whose result may be another one when another thread writes.
+bool looks_at_others(const Instruction& instruction, const Contents& contents) {
+  if (const auto* load = dyn_cast<LoadInst>(&instruction)) return is_strong(*load) || may_find_news(*load, contents);
   if (const auto* call = dyn_cast<CallBase>(&instruction)) return may_look_at_others(*call);
-  return false;
+  return isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction);
+}
+
+// … and does not get to what the loop waits for without.
+bool waits_for_others(const Instruction& instruction, const Contents& contents,
+                      const SmallPtrSetImpl<const Instruction*>& deciding) {
+  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return waits_for_others(*rmw, contents.loop, deciding);
+  if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, contents.loop);
+  return looks_at_others(instruction, contents);
 }
 
 // The branches, in the loop, that control has come through for certain when it is here.
@@ -197,29 +216,13 @@ void for_each_deciding_branch(const PHINode& phi, const Loop& loop, const Domina
       visit(block->getTerminator());
 }
 
-// A thread that counts gets to the end if all that looks at the count asks whether it is beyond something.
-bool counts_to_an_end(const AtomicRMWInst& rmw, const SmallPtrSetImpl<const Instruction*>& deciding) {
-  SmallPtrSet<const Value*, 8> seen;
-  SmallVector<const Value*, 8> work{&rmw};
-  while (!work.empty()) {
-    const Value* count = work.pop_back_val();
-    if (!seen.insert(count).second) continue;
-    for (const User* user : count->users()) {
-      const auto* instruction = cast<Instruction>(user);
-      if (!deciding.contains(instruction)) continue;
-      if (isa<PHINode, CastInst, FreezeInst>(instruction) || instruction->getOpcode() == Instruction::Add)
-        work.push_back(instruction);
-      else if (const auto* compare = dyn_cast<CmpInst>(instruction); !compare || compare->isEquality())
-        return false;
-    }
-  }
-  return true;
-}
+using Instructions = SmallPtrSet<const Instruction*, 32>;
 
-bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
+// All in the loop that its end depends on.
+Instructions deciding_instructions(const Loop& loop, const DominatorTree& dominators) {
   SmallVector<BasicBlock*, 4> exiting;
   loop.getExitingBlocks(exiting);
-  SmallPtrSet<const Instruction*, 32> seen;
+  Instructions seen;
   SmallVector<const Instruction*, 16> work;
   const auto follow = [&](const Value* value) {
     const auto* instruction = dyn_cast<Instruction>(value);
@@ -228,15 +231,23 @@ bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   for (const BasicBlock* block : exiting) follow(block->getTerminator());
   while (!work.empty()) {
     const Instruction* instruction = work.pop_back_val();
-    if (waits_for_others(*instruction, loop)) return true;
     for (const Value* operand : instruction->operand_values()) follow(operand);
     if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
     if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_store_seen(*load, loop, dominators, follow);
   }
-  return any_of(seen, [&](const Instruction* instruction) {
-    const auto* rmw = dyn_cast<AtomicRMWInst>(instruction);
-    return rmw && adds(*rmw) && !counts_to_an_end(*rmw, seen);
-  });
+  return seen;
+}
+
+bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
+  const Instructions deciding = deciding_instructions(loop, dominators);
+  const Contents contents(loop);
+  return any_of(deciding, [&](const Instruction* one) { return waits_for_others(*one, contents, deciding); });
+}
+
+bool may_be_spin_loop(const Loop& loop, const DominatorTree& dominators) {
+  const Contents contents(loop);
+  return any_of(deciding_instructions(loop, dominators),
+                [&](const Instruction* one) { return looks_at_others(*one, contents); });
 }
 
 void call_mark(Instruction* before, abi::Mark mark) {
@@ -266,6 +277,33 @@ void mark_spin_loops(Function& kernel) {
     SmallVector<BasicBlock*, 4> latches;
     loop->getLoopLatches(latches);
     for (BasicBlock* latch : latches) call_mark(latch->getTerminator(), abi::Mark::spin);
+  }
+}
+
+void let_others_run_in_long_loops(Function& function) {
+  DominatorTree dominators(function);
+  const LoopInfo loops(dominators);
+  SmallSetVector<BasicBlock*, 8> ends;
+  for (const Loop* loop : loops.getLoopsInPreorder()) {
+    if (has_suspend_point(*loop) || !may_be_spin_loop(*loop, dominators)) continue;
+    SmallVector<BasicBlock*, 4> latches;
+    loop->getLoopLatches(latches);
+    ends.insert(latches.begin(), latches.end());
+  }
+  if (ends.empty()) return;
+  IRBuilder<> builder(&function.getEntryBlock(), function.getEntryBlock().begin());
+  ConstantInt* all = builder.getInt32(kLongLoop);
+  AllocaInst* left = builder.CreateAlloca(all->getType(), nullptr, "rounds.left");
+  builder.SetInsertPointPastAllocas(&function);
+  builder.CreateStore(all, left);
+  for (BasicBlock* end : ends) {
+    builder.SetInsertPoint(end->getTerminator());
+    Value* fewer = builder.CreateSub(builder.CreateLoad(all->getType(), left), builder.getInt32(1));
+    builder.CreateStore(fewer, left);
+    Instruction* then = SplitBlockAndInsertIfThen(builder.CreateIsNull(fewer), end->getTerminator(), false);
+    builder.SetInsertPoint(then);
+    builder.CreateStore(all, left);
+    call_mark(then, abi::Mark::spin);
   }
 }
 

@@ -10,6 +10,10 @@ namespace softgpu::simt {
 // of its threads always gets on.
 void mark_spin_loops(llvm::Function& kernel);
 
+// In single threads: gives the other loops that look at what others may write one that they come to every few thousand
+// rounds. They end by themselves as far as mark_spin_loops knows; a loop that does not, holds nobody up for ever.
+void let_others_run_in_long_loops(llvm::Function& function);
+
 // Notes where threads of the kernel come out of such a loop (the marked function spun): that is progress, unless it is
 // within another loop of the kind.
 void mark_ends_of_spin_loops(llvm::Function& kernel);

@@ -132,6 +132,28 @@ WAIT_FOR_A_GIFT(wait_until_odd, odd(f + 1), atomicAdd(f + 1, 1))
 WAIT_FOR_A_GIFT(wait_from_the_middle, entered_in_the_middle(f, f[9]), atomicAdd(f + 1, 1))
 WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
 
+// Thread `waiter` waits in ways that look like progress, for what thread `setter` does. `zero` is 0.
+#define WAIT_BUSILY(name, wait, set)                                                         \
+  KERNEL(busy_##name)(int* out, unsigned* f, unsigned zero, int waiter, int setter) {        \
+    int t = threadIdx.x;                                                                     \
+    unsigned i = 0;                                                                          \
+    if (t == waiter) {                                                                       \
+      wait;                                                                                  \
+      out[t] = 5;                                                                            \
+    } else {                                                                                 \
+      if (t == setter) { set; }                                                              \
+      out[t] = 5;                                                                            \
+    }                                                                                        \
+  }
+WAIT_BUSILY(increments, while (atomicInc(f, 3) < 5) {}, atomicExch(f, 10))
+WAIT_BUSILY(decrements, while (atomicDec(f, 3) < 5) {}, atomicExch(f, 10))
+WAIT_BUSILY(additions_of_nothing, while (atomicAdd(f, zero) < 2) {}, atomicExch(f, 2))
+WAIT_BUSILY(additions_of_little, while (atomicAdd((float*)f, 1e-30f) < 2) {}, atomicExch((float*)f, 2.0f))
+WAIT_BUSILY(exchanges, while (atomicExch(f + (i & 31), i & 7) != 99) ++i, atomicExch(f + 5, 99))
+WAIT_BUSILY(maxima, while (atomicMax(f + (i & 31), i & 7) != 99) ++i, atomicExch(f + 5, 99))
+WAIT_BUSILY(loads, while (f[i & 31] == 0) { ++i; __threadfence(); }, f[5] = 1; __threadfence())
+WAIT_BUSILY(loads_beside_stores, while (f[i & 31] == 0) { out[waiter] = ++i; __threadfence(); }, f[5] = 1; __threadfence())
+
 // A flag in shared memory that a thread of the same warp sets.
 KERNEL(flag_in_the_warp)(int* out) {
   __shared__ volatile int flag[64], value[64];
@@ -441,6 +463,21 @@ INSTANTIATE_TEST_SUITE_P(WaitedForInEveryWay, Gifts,
                          ::testing::Values("as_a_reader", "at_a_semaphore", "until_positive", "for_two_flags",
                                            "for_a_counted_flag", "for_a_place", "for_a_bit", "for_a_maximum",
                                            "by_taking_back", "until_odd", "from_the_middle"));
+
+class BusyWaits : public Spinning, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(BusyWaits, EndWhereverTheOtherThreadIs) {
+  for (const auto& [waiter, setter] : {std::pair{5, 0}, {0, 5}, {31, 0}, {0, 40}})
+    EXPECT_SAME(run((std::string("busy_") + GetParam()).c_str(), {.block = 64}, zeros<int>(64), zeros<unsigned>(32), 0U,
+                    waiter, setter),
+                std::vector<int>(64, 5))
+        << waiter << " waits for " << setter;
+}
+
+INSTANTIATE_TEST_SUITE_P(WithWhatLooksLikeProgress, BusyWaits,
+                         ::testing::Values("increments", "decrements", "additions_of_nothing", "additions_of_little",
+                                           "exchanges", "maxima", "loads", "loads_beside_stores"),
+                         [](const auto& instance) { return std::string(instance.param); });
 
 TEST_F(Spinning, AFlagThatAThreadOfTheSameWarpSets) {
   EXPECT_SAME(run("flag_in_the_warp", {.block = 64}, zeros<int>(64)),

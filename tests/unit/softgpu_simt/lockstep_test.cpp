@@ -113,6 +113,80 @@ TEST(Lockstep, ALoopThatGetsOnByItselfIsNoSpinning) {
         << read;
 }
 
+// do { operation } while (the count is below the limit); suspends: it is taken for one that waits.
+bool counting_waits(const std::string& operation, const std::string& limit = "100", const std::string& asked = "ult") {
+  const std::string body =
+      "  %n = trunc i64 %p1 to i32\n  br label %again\nagain:\n  %k = phi i32 [ 0, %entry ], [ %l, %again ]\n"
+      "  %l = add i32 %k, 1\n  %count = atomicrmw " +
+      operation + " monotonic\n  %more = icmp " + asked + " i32 %count, " + limit +
+      "\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+  return run(kernel(2, body), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends;
+}
+
+TEST(Lockstep, ACountGetsToItsLimitIfWhatIsAddedIsNeverZero) {
+  EXPECT_FALSE(counting_waits("add ptr %a0, i32 7"));
+  EXPECT_FALSE(counting_waits("add ptr %a0, i32 1", "%n"));
+  EXPECT_FALSE(counting_waits("add ptr %a0, i32 %nx", "%n"));
+  EXPECT_TRUE(counting_waits("add ptr %a0, i32 0"));
+  EXPECT_TRUE(counting_waits("add ptr %a0, i32 %n"));
+  EXPECT_TRUE(counting_waits("add ptr %a0, i32 1", "%k")) << "the limit runs away";
+  EXPECT_TRUE(counting_waits("add ptr %a0, i32 1", "100", "ne"));
+}
+
+TEST(Lockstep, ACountThatStartsAgainGetsToALimitWithinItsBound) {
+  for (const std::string operation : {"uinc_wrap", "udec_wrap"}) {
+    EXPECT_FALSE(counting_waits(operation + " ptr %a0, i32 100")) << operation;
+    EXPECT_FALSE(counting_waits(operation + " ptr %a0, i32 %n", "%n")) << operation;
+    EXPECT_TRUE(counting_waits(operation + " ptr %a0, i32 99")) << operation;
+    EXPECT_TRUE(counting_waits(operation + " ptr %a0, i32 100", "100", "ule")) << operation;
+    EXPECT_TRUE(counting_waits(operation + " ptr %a0, i32 %n")) << operation;
+  }
+  EXPECT_FALSE(counting_waits("uinc_wrap ptr %a0, i32 -1", "%n"));
+}
+
+TEST(Lockstep, ASumOfFloatingPointNumbersMayStayAsItIs) {
+  const std::string sum =
+      "  %sum = atomicrmw fadd ptr %a0, float 1.0 monotonic\n  %is_beyond = fcmp ogt float %sum, 100.0\n"
+      "  %v = zext i1 %is_beyond to i32\n";
+  EXPECT_TRUE(run(kernel(1, loop_on(sum)), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends);
+}
+
+// while (what is found at places that change is not 99)
+bool search_waits(const std::string& read, unsigned width = 8) {
+  const std::string body =
+      "  br label %again\nagain:\n  %k = phi i32 [ %tx, %entry ], [ %l, %again ]\n"
+      "  %found = phi i32 [ %tx, %entry ], [ %v, %again ]\n  %l = add i32 %k, 1\n"
+      "  %place = and i32 %k, 31\n  %p = getelementptr i32, ptr %a0, i32 %place\n"
+      "  %hash = and i32 %found, 31\n  %h = getelementptr i32, ptr %a0, i32 %hash\n" +
+      read + "  %more = icmp ne i32 %v, 99\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+  return run(kernel(1, body), {.width = width, .block = {64, 1, 1}, .compile_only = true}).suspends;
+}
+
+TEST(Lockstep, WhatIsFoundThatSaysWhatGoesWhereIsProgress) {
+  EXPECT_FALSE(search_waits("  %v = atomicrmw xchg ptr %h, i32 %found monotonic\n"));
+  EXPECT_TRUE(search_waits("  %v = atomicrmw xchg ptr %p, i32 %found monotonic\n"));
+  EXPECT_TRUE(search_waits("  %v = atomicrmw xchg ptr %p, i32 %place monotonic\n"));
+  EXPECT_TRUE(search_waits("  %v = atomicrmw umax ptr %p, i32 %place monotonic\n"));
+}
+
+TEST(Lockstep, AFenceLetsAPlainLoadFindNewsWherever) {
+  EXPECT_FALSE(search_waits("  %v = load i32, ptr %p\n"));
+  EXPECT_TRUE(search_waits("  %v = load i32, ptr %p\n  fence acq_rel\n"));
+  EXPECT_TRUE(search_waits("  %v = load i32, ptr %p\n  store i32 %k, ptr %params\n  fence acq_rel\n"));
+}
+
+TEST(Lockstep, SingleThreadsLetOthersRunInEveryLoopThatLooksAtThem) {
+  const std::string exchange = "  %v = atomicrmw xchg ptr %h, i32 %found monotonic\n";
+  EXPECT_TRUE(search_waits(exchange, kAlone));
+  EXPECT_FALSE(search_waits("  %v = load i32, ptr %p\n", kAlone));
+  const std::string histogram =
+      "  br label %again\nagain:\n  %k = phi i32 [ 0, %entry ], [ %l, %again ]\n  %l = add i32 %k, 1\n"
+      "  %old = atomicrmw add ptr %a0, i32 %k monotonic\n  %more = icmp ult i32 %l, %nx\n"
+      "  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+  EXPECT_FALSE(run(kernel(1, histogram), {.width = kAlone, .block = {64, 1, 1}, .compile_only = true}).suspends)
+      << "its end does not depend on what others do";
+}
+
 TEST(Lockstep, LanesThatLeftASpinMayNotHoldBackWhatTheOthersWaitFor) {
   EXPECT_FALSE(in_step(low_lanes_spin(kStore)));
   EXPECT_FALSE(in_step(low_lanes_spin("  call void @softgpu.barrier_arrive(i32 1, i32 64)\n")));
