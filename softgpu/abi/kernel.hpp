@@ -94,6 +94,9 @@ struct Gang {
   Dim3 thread{0, 0, 0};
   // Written by generated code, cleared by the scheduler: a thread has left a loop in which it waited.
   std::uint32_t got_on = 0;
+  // The frame of the called function that runs or in which the gang waits; null, or the gang's own, outside of them.
+  // Written by generated code when it enters or leaves a function in which threads wait.
+  void* innermost = nullptr;
 };
 
 // A kernel without suspend points: runs all threads of the block.
@@ -104,6 +107,17 @@ using RunBlock = void (*)(const Block*);
 // (called with the frame); it reads null once the gang has ended. Frames come from `allocate_frame`.
 using StartGang = void* (*)(Gang*);
 using ResumeGang = void (*)(void* frame);
+
+// Lets a gang that has not ended run up to its next suspend point or its end. Where it waits in a called function it
+// goes on right there, however deep that is; when that one ends, its caller's frame goes on.
+inline void resume_gang(Gang& gang, void* frame) {
+  for (;;) {
+    void* const innermost = gang.innermost ? gang.innermost : frame;
+    const auto resume_function = [&] { return *static_cast<ResumeGang*>(innermost); };
+    resume_function()(innermost);
+    if (innermost == frame || resume_function()) return;
+  }
+}
 
 static_assert(sizeof(Dim3) == 12);
 static_assert(offsetof(Block, params) == 0 && offsetof(Block, shared) == 8);
@@ -119,6 +133,7 @@ static_assert(offsetof(Gang, reason) == 16 && offsetof(Gang, barrier_id) == 20 &
 static_assert(offsetof(Gang, arrived) == 28 && offsetof(Gang, reduction) == 32 && offsetof(Gang, reduction_in) == 36);
 static_assert(offsetof(Gang, line) == 40 && offsetof(Gang, nanoseconds) == 44 && offsetof(Gang, warp) == 48);
 static_assert(offsetof(Gang, result) == 72 && offsetof(Gang, thread) == 76 && offsetof(Gang, got_on) == 88);
+static_assert(offsetof(Gang, innermost) == 96);
 static_assert(sizeof(WarpRequest) == 24 && offsetof(WarpRequest, value) == 8);
 
 }  // namespace softgpu::abi

@@ -106,6 +106,7 @@ void* FrameArena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   for (const Chunk& chunk : chunks_) size += chunk.size;
   const std::size_t boundary = std::max(alignment, kCacheLine);
   size = (std::max(size, bytes) + boundary - 1) / boundary * boundary;
+  if (size > kCapacity) return nullptr;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(boundary, size));
   if (!memory) return nullptr;
   chunks_.push_back({std::unique_ptr<std::byte, FreeChunk>(memory), size});

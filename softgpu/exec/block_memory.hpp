@@ -92,7 +92,9 @@ class FrameArena {
  public:
   FrameArena() { chunks_.reserve(64); }  // they double in size: there are never more
 
-  // Aligned to `alignment`, a power of two; null when there is no memory.
+  static constexpr std::size_t kCapacity = std::size_t{1} << 30;  // of a chunk, and so nearly of all before it
+
+  // Aligned to `alignment`, a power of two; null when there is no more.
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
   // For the next frame of this size and alignment.
   void release(void* frame, std::size_t bytes, std::size_t alignment) noexcept {

@@ -102,7 +102,7 @@ void BlockRun::run_gang(GangRun& run) {
     run.started = true;
     run.frame = launch_->code.start_gang(&run.gang);
   } else {
-    resume_function(run.frame)(run.frame);
+    abi::resume_gang(run.gang, run.frame);
   }
   if (run.gang.got_on == 0) return;
   run.gang.got_on = 0;

@@ -93,8 +93,11 @@ extern "C" {
 
 void* softgpu_rt_allocate_frame(std::uint64_t bytes, std::uint64_t alignment) {
   void* frame = running()->block_run->frames().allocate(bytes, alignment);
-  if (!frame) end_kernel(Outcome::misuse, "no memory for the state of its suspended threads");
-  return frame;
+  if (frame) return frame;
+  end_kernel(Outcome::illegal_address,
+             "the state of its waiting threads needs more than the %zu MiB there are for a block, or than the system "
+             "gives: less recursion around barriers",
+             2 * FrameArena::kCapacity >> 20);
 }
 
 void softgpu_rt_release_frame(void* frame, std::uint64_t bytes, std::uint64_t alignment) {

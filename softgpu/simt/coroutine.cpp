@@ -40,12 +40,12 @@ class CoroutineMaker {
     Value* id = builder_.CreateCall(intrinsic(Intrinsic::coro_id), {builder_.getInt32(0), null, null, null});
     // Both become constants once the frame is laid out. It is aligned as the largest vector that it keeps.
     Type* i64 = builder_.getInt64Ty();
-    const Frame frame{builder_.CreateCall(intrinsic(Intrinsic::coro_size, {i64})),
-                      builder_.CreateCall(intrinsic(Intrinsic::coro_align, {i64}))};
+    Frame frame{builder_.CreateCall(intrinsic(Intrinsic::coro_size, {i64})),
+                builder_.CreateCall(intrinsic(Intrinsic::coro_align, {i64})), nullptr};
     const FunctionCallee allocate =
         module_->getOrInsertFunction("softgpu_rt_allocate_frame", builder_.getPtrTy(), i64, i64);
     Value* memory = builder_.CreateCall(allocate, {frame.size, frame.alignment});
-    frame_ = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
+    frame_ = frame.address = builder_.CreateCall(intrinsic(Intrinsic::coro_begin), {id, memory});
     return frame;
   }
 
@@ -113,23 +113,17 @@ void define_coroutine(Function& coroutine, MakeCall call) { CoroutineMaker(corou
 
 Value* await(IRBuilder<>& builder, Function& coroutine, ArrayRef<Value*> arguments) {
   Module* module = coroutine.getParent();
-  LLVMContext& context = builder.getContext();
   Value* frame = builder.CreateCall(&coroutine, arguments, "frame");
   BasicBlock* behind = SplitBlock(builder.GetInsertBlock(), &*builder.GetInsertPoint());
   BasicBlock* before = behind->getSinglePredecessor();
   before->getTerminator()->eraseFromParent();
-  Function* caller = before->getParent();
-  BasicBlock* look = BasicBlock::Create(context, "look", caller, behind);
-  BasicBlock* wait = BasicBlock::Create(context, "wait", caller, behind);
-  const auto resume_function = [&] { return builder.CreateLoad(builder.getPtrTy(), frame); };
+  BasicBlock* wait = BasicBlock::Create(builder.getContext(), "wait", before->getParent(), behind);
   builder.SetInsertPoint(before);
-  builder.CreateBr(look);
-  builder.SetInsertPoint(look);
-  builder.CreateCondBr(builder.CreateIsNull(resume_function()), behind, wait);
+  Value* resume_function = builder.CreateLoad(builder.getPtrTy(), frame);
+  builder.CreateCondBr(builder.CreateIsNull(resume_function), behind, wait);
   builder.SetInsertPoint(wait);
   builder.CreateCall(module->getOrInsertFunction(kSuspendMarker, builder.getVoidTy()));
-  builder.CreateCall(FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false), resume_function(), {frame});
-  builder.CreateBr(look);
+  builder.CreateBr(behind);
   builder.SetInsertPoint(behind, behind->begin());
   return frame;
 }

@@ -13,6 +13,7 @@ namespace softgpu::simt {
 
 struct Frame {
   llvm::Value *size, *alignment;  // constants once the frame is laid out
+  llvm::Value* address;
 };
 
 // A coroutine with these parameters, named after `body`, that is still to be defined.
@@ -23,8 +24,8 @@ llvm::Function* declare_coroutine(llvm::Function& body, llvm::ArrayRef<llvm::Typ
 void define_coroutine(llvm::Function& coroutine,
                       llvm::function_ref<llvm::CallInst*(llvm::IRBuilder<>&, const Frame&)> call);
 
-// Starts a coroutine and waits until it has ended: as often as it suspends, so does the caller. Gives the frame, and
-// goes on behind the wait.
+// Starts a coroutine and, if it suspends, suspends the caller until it has ended: whoever resumes resumes the innermost
+// of those that wait for each other, and the caller only then. Gives the frame, and goes on behind the wait.
 llvm::Value* await(llvm::IRBuilder<>&, llvm::Function& coroutine, llvm::ArrayRef<llvm::Value*> arguments);
 
 }  // namespace softgpu::simt

@@ -1,10 +1,13 @@
 #include "softgpu/simt/waiting_function.hpp"
 
+#include <cstddef>
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
+#include "softgpu/abi/kernel.hpp"
 #include "softgpu/simt/coroutine.hpp"
 #include "softgpu/simt/local_memory.hpp"
 #include "softgpu/simt/marks.hpp"
@@ -71,16 +74,22 @@ Function* declare_callable(Function& function) {
   return declare_coroutine(function, parameters);
 }
 
+// While it runs or waits, its frame is the gang's innermost one.
 void define_callable(Function& coroutine, Function& function) {
   define_coroutine(coroutine, [&](IRBuilder<>& builder, const Frame& frame) {
     StructType* type = outcome_type(function);
     Value* outcome = coroutine.getArg(static_cast<unsigned>(coroutine.arg_size() - 1));
     builder.CreateStore(frame.size, builder.CreateStructGEP(type, outcome, 0));
     builder.CreateStore(frame.alignment, builder.CreateStructGEP(type, outcome, 1));
+    Value* gang = gang_in_called_function(builder, coroutine.getArg(0));
+    Value* innermost = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), gang, offsetof(abi::Gang, innermost));
+    Value* caller = builder.CreateLoad(builder.getPtrTy(), innermost, "caller");
+    builder.CreateStore(frame.address, innermost);
     SmallVector<Value*, 8> arguments;
     for (Argument& argument : drop_end(coroutine.args())) arguments.push_back(&argument);
     CallInst* call = builder.CreateCall(&function, arguments);
     if (!call->getType()->isVoidTy()) builder.CreateStore(call, builder.CreateStructGEP(type, outcome, 2));
+    builder.CreateStore(caller, innermost);
     return call;
   });
 }

@@ -164,6 +164,64 @@ TEST_F(Faulty, DISABLED_OutOfTheArrayOfAFunctionThatCallsItselfAndWaits) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(kernel_with_recursion("bar.sync 0;")));
 }
 
+TEST_F(Faulty, DISABLED_RecursionAroundABarrierWithoutAnEnd) {
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, run(R"(
+.func f(.param .b64 before) {
+  .local .align 8 .b8 array[64];
+  .reg .b64 %l, %b;
+  ld.param.u64 %b, [before];
+  mov.u64 %l, array;
+  cvta.local.u64 %l, %l;
+  st.u64 [%l], %b;
+  bar.sync 0;
+  { .param .b64 in; st.param.b64 [in], %l; call f, (in); }
+  st.u64 [%b], %l;
+  ret;
+}
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a;
+  ld.param.u64 %a, [data];
+  { .param .b64 in; st.param.b64 [in], %a; call f, (in); }
+  ret;
+})",
+                                                    32));
+}
+
+// In time that is proportional to the depth: else this would take minutes.
+TEST_F(Faulty, DISABLED_DeepRecursionAroundABarrier) {
+  ASSERT_SUCCESS(CU(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, std::size_t{400} * 1024));
+  const TestModule module((kHeader + R"(
+.func (.param .b32 result) f(.param .b32 depth) {
+  .reg .b32 %d, %r; .reg .pred %p;
+  ld.param.u32 %d, [depth];
+  mov.u32 %r, 0;
+  bar.sync 0;
+  setp.eq.u32 %p, %d, 0;
+  @%p bra END;
+  sub.u32 %d, %d, 1;
+  { .param .b32 in; .param .b32 out; st.param.b32 [in], %d; call (out), f, (in); ld.param.b32 %r, [out]; }
+  add.u32 %r, %r, 1;
+END:
+  st.param.b32 [result], %r;
+  ret;
+}
+.visible .entry k(.param .u64 data) {
+  .reg .b64 %a; .reg .b32 %r;
+  ld.param.u64 %a, [data];
+  { .param .b32 in; .param .b32 out; st.param.b32 [in], 20000; call (out), f, (in); ld.param.b32 %r, [out]; }
+  red.global.add.u32 [%a], %r;
+  ret;
+})")
+                              .c_str());
+  CUdeviceptr memory = 0;
+  ASSERT_SUCCESS(CU(cuMemAlloc)(&memory, 4));
+  ASSERT_SUCCESS(CU(cuMemsetD32)(memory, 0, 1));
+  ASSERT_SUCCESS(launch(module.function("k"), 1, 64, nullptr, memory));
+  std::uint32_t sum = 0;
+  ASSERT_SUCCESS(CU(cuMemcpyDtoH)(&sum, memory, 4));
+  EXPECT_EQ(sum, 64U * 20000);
+}
+
 // Each call has an array of its own, also behind a barrier, and finds in it what it has put there.
 TEST_F(Faulty, DISABLED_ArraysOfFunctionsThatWaitAreTheirOwn) {
   const TestModule module((kHeader + R"(
@@ -416,6 +474,8 @@ FAULT_TEST(LocalArray, OverrunBetweenBarriersFaults, OutOfALocalArrayBetweenBarr
 FAULT_TEST(LocalArray, OverrunInPartOfAWarpFaults, OutOfALocalArrayOfAPartOfAWarp)
 FAULT_TEST(LocalArray, OverrunInARecursiveFunctionFaults, OutOfTheArrayOfAFunctionThatCallsItself)
 FAULT_TEST(LocalArray, OverrunInARecursiveFunctionThatWaitsFaults, OutOfTheArrayOfAFunctionThatCallsItselfAndWaits)
+FAULT_TEST(Recursion, AroundABarrierWithoutAnEndFaults, RecursionAroundABarrierWithoutAnEnd)
+FAULT_TEST(Recursion, AroundABarrierMayBeDeep, DeepRecursionAroundABarrier)
 FAULT_TEST(LocalArray, IsEachCallsOwn, ArraysOfFunctionsThatWaitAreTheirOwn)
 FAULT_TEST(NullPointer, FaultsInTheOneThreadThatHasIt, StoreThroughAPointerThatIsNullInOneThread)
 FAULT_TEST(NullPointer, FaultsInAllThreads, StoreToAddressZero)

@@ -87,9 +87,8 @@ class Scheduler {
     return count;
   }
   void resume(std::size_t i) {
-    auto* resume_function = *static_cast<abi::ResumeGang*>(handles_[i]);
     gangs_[i].reason = abi::Suspend::none;
-    resume_function(handles_[i]);
+    abi::resume_gang(gangs_[i], handles_[i]);
     if (!*static_cast<void**>(handles_[i])) handles_[i] = nullptr;
   }
   bool yield_round() {
