@@ -18,7 +18,8 @@ struct CUPRUM_API Uuid {
   /// A new one: 122 random bits of the operating system.
   static Uuid random();
 
-  /// Reads what to_string() writes. Throws InvalidArgument for anything else.
+  /// Reads what to_string() writes, and the same after "GPU-", as system::Device::uuid() has it. Throws InvalidArgument
+  /// for anything else.
   static Uuid parse(std::string_view text);
 
   /// As "f81d4fae-7dec-41d0-a765-00a0c91e6bf6".

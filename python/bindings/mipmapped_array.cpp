@@ -38,12 +38,14 @@ std::string mipmapped_in_words(const PythonMipmappedArray& self) {
 
 PythonMipmappedArray create_mipmapped_array(const Device& device, nb::handle options) {
   const nb::object given = of_texture_options("checked")("MipmappedArrayOptions", options, "mipmapped array options");
-  const texture::MipmappedArrayOptions wanted{.shape = field<std::vector<std::size_t>>(given, "shape"),
-                                              .format = array_format_from(nb::object(given.attr("format"))),
-                                              .num_channels = field<int>(given, "num_channels"),
-                                              .num_levels = field<int>(given, "num_levels"),
-                                              .is_surface_load_store = flag(given, "is_surface_load_store")};
-  return {without_gil([&] { return device.create_mipmapped_array(wanted); }), wanted, device};
+  texture::MipmappedArrayOptions wanted{.shape = field<std::vector<std::size_t>>(given, "shape"),
+                                        .format = array_format_from(nb::object(given.attr("format"))),
+                                        .num_channels = field<int>(given, "num_channels"),
+                                        .num_levels = field<int>(given, "num_levels"),
+                                        .is_surface_load_store = flag(given, "is_surface_load_store")};
+  texture::MipmappedArray array = without_gil([&] { return device.create_mipmapped_array(wanted); });
+  wanted.num_levels = array.num_levels();
+  return {std::move(array), std::move(wanted), device};
 }
 
 void bind_mipmapped_array(nb::module_& module) {
@@ -70,6 +72,9 @@ void bind_mipmapped_array(nb::module_& module) {
             without_gil([&] { self.array.close(); });
           },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())
+      .def_prop_ro(
+          "is_closed", [](const PythonMipmappedArray& self) { return self.array.handle() == nullptr; },
+          "Whether close() has ended it.")
       .def_prop_ro(
           "handle",
           [](const PythonMipmappedArray& self) { return reinterpret_cast<std::uintptr_t>(self.array.handle()); },

@@ -42,13 +42,16 @@ nb::tuple shape_tuple(const std::vector<std::size_t>& shape) {
 }
 
 HostBytes host_side(nb::handle object, bool is_written) {
+  const std::string expected = std::string(is_written ? "dst" : "src") +
+                               " must be a Buffer, an OpaqueArray or a contiguous " + (is_written ? "writable " : "") +
+                               "object with the buffer protocol, not ";
+  if (!PyObject_CheckBuffer(object.ptr())) throw nb::type_error((expected + type_of(object)).c_str());
   try {
     return HostBytes(object, is_written);
-  } catch (nb::python_error&) {
-    throw nb::type_error((std::string(is_written ? "dst" : "src") +
-                          " must be a Buffer, an OpaqueArray or a contiguous " + (is_written ? "writable " : "") +
-                          "object with the buffer protocol, not " + type_of(object))
-                             .c_str());
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_ValueError)) throw;
+    throw_error("HostMemoryError",
+                (expected + type_of(object) + ": " + nb::cast<std::string>(nb::str(error.value()))).c_str());
   }
 }
 
@@ -179,6 +182,9 @@ void bind_opaque_array(nb::module_& module) {
           "__exit__",
           [](PythonArray& self, nb::handle, nb::handle, nb::handle) { without_gil([&] { self.array.close(); }); },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())
+      .def_prop_ro(
+          "is_closed", [](const PythonArray& self) { return self.array.handle() == nullptr; },
+          "Whether close() has ended it.")
       .def_prop_ro(
           "handle", [](const PythonArray& self) { return reinterpret_cast<std::uintptr_t>(self.array.handle()); },
           "The CUarray, as an int; 0 when the array is closed.")

@@ -52,11 +52,17 @@ PythonResource from_mipmapped_array(nb::handle array) {
           nb::borrow(array)};
 }
 
+std::size_t size_bytes_from(nb::handle number) {
+  if (PyLong_Check(number.ptr()) && number < nb::int_(0))
+    throw_error("BoundsError", ("size_bytes must be >= 0, not " + nb::cast<std::string>(nb::str(number))).c_str());
+  return size_from(number, "size_bytes");
+}
+
 PythonResource from_linear(nb::handle buffer, nb::handle format, nb::handle num_channels, nb::handle size_bytes) {
   const Buffer& memory = source_buffer(buffer);
   const Texels texels = texels_from(format, num_channels);
   const std::size_t room = memory.size();
-  const std::size_t size = size_bytes.is_none() ? room : size_from(size_bytes, "size_bytes");
+  const std::size_t size = size_bytes.is_none() ? room : size_bytes_from(size_bytes);
   const std::string said = "size_bytes (" + std::to_string(size) + ")";
   if (size > room) refuse_value(said + " exceeds buffer.size (" + std::to_string(room) + ")");
   const std::string element = std::to_string(texels.bytes) + " bytes";

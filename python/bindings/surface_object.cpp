@@ -71,6 +71,9 @@ void bind_surface_object(nb::module_& module) {
           "__exit__", [](PythonSurface& self, nb::handle, nb::handle, nb::handle) { close_surface(self); },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())
       .def_prop_ro(
+          "is_closed", [](const PythonSurface& self) { return self.surface.handle() == 0; },
+          "Whether close() has ended it.")
+      .def_prop_ro(
           "handle", [](const PythonSurface& self) { return self.surface.handle(); },
           "The CUsurfObject, as an int; 0 when the surface is closed.")
       .def_prop_ro(

@@ -114,6 +114,9 @@ void bind_texture_object(nb::module_& module) {
           "__exit__", [](PythonTexture& self, nb::handle, nb::handle, nb::handle) { close_texture(self); },
           "exc_type"_a.none(), "exc"_a.none(), "tb"_a.none())
       .def_prop_ro(
+          "is_closed", [](const PythonTexture& self) { return self.texture.handle() == 0; },
+          "Whether close() has ended it.")
+      .def_prop_ro(
           "handle", [](const PythonTexture& self) { return self.texture.handle(); },
           "The CUtexObject, as an int; 0 when the texture is closed.")
       .def_prop_ro(

@@ -38,6 +38,14 @@ class OutOfRangeError(TypeError, OverflowError):
     """A number that a parameter can't hold. It fits no signature, as a TypeError, and is too big or negative."""
 
 
+class BoundsError(InvalidArgumentError, OverflowError):
+    """A number that is of the right type, and that a parameter can't hold: it is too big or negative."""
+
+
+class HostMemoryError(TypeError, ValueError, BufferError):
+    """An object that has memory of the host, but can't be copied from or to: it is read-only, or has gaps."""
+
+
 class WrongStateError(CUDAError, RuntimeError):
     """An object that is closed, or can't do this, whatever the arguments."""
 

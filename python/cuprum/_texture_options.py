@@ -126,7 +126,7 @@ class MipmappedArrayOptions:
     shape: of level 0; each further level has half of it, but at least 1.
     format: an ArrayFormatType, its name, or a dtype of NumPy, of each channel.
     num_channels: of each texel: 1, 2 or 4.
-    num_levels: level 0 included; at most until a level is a single texel.
+    num_levels: level 0 included; as many as there are until a level is a single texel, if that is less.
     is_surface_load_store: kernels can write levels through a SurfaceObject.
 
     >>> MipmappedArrayOptions(shape=(64, 64), format="float32", num_channels=1, num_levels=7).num_levels
@@ -193,9 +193,13 @@ class TextureObjectOptions:
 
 
 def border(color: Any) -> tuple[float, ...]:
-    """Four floats; else a ValueError."""
+    """Four floats; else a TypeError or ValueError."""
     if color is None:
         return (0.0, 0.0, 0.0, 0.0)
+    color = tuple(color)
+    for channel in color:
+        if isinstance(channel, (str, bytes, bytearray)):  # float() would read them
+            raise TypeError(f"border_color must be four numbers, and one is {channel!r}")
     floats = tuple(float(channel) for channel in color)
     if len(floats) != 4:
         raise ValueError(f"border_color must have 4 elements, not {len(floats)}")

@@ -26,11 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 from cuprum import _core
 from cuprum._arguments import names_the_nearest_keywords
+from cuprum._errors import BoundsError
 
 if TYPE_CHECKING:
     from cuprum._protocols import ProcessStateType as _ProcessStateType
 
 __all__ = ["Process"]
+
+_MOST_MS = 0xFFFF_FFFF
 
 
 @names_the_nearest_keywords
@@ -67,7 +70,7 @@ class Process:
 
         Raises CUDAError with ``CUDA_ERROR_NOT_READY`` when that takes longer than `timeout_ms` milliseconds, and the
         process runs on; 0 waits for as long as it takes. It stays locked until somebody unlocks it, also when the one
-        who locked it has ended.
+        who locked it has ended. Ctrl-C is heard when the driver returns: give a timeout.
         """
         self._process.lock(_check_timeout_ms(timeout_ms))
 
@@ -78,8 +81,8 @@ class Process:
     def restore(self, gpu_mapping: Mapping[Any, Any] | None = None) -> None:
         """From checkpointed to locked: bring the contents back, to the same addresses.
 
-        `gpu_mapping` says for each device that the process has, by :attr:`cuprum.Device.uuid`, on which it goes on;
-        without it that is where it was. Such a device must be of the same kind and have memory enough.
+        `gpu_mapping` says for each device that the process has, by :attr:`cuprum.Device.uuid` or
+        :attr:`cuprum.system.Device.uuid`, on which it goes on; without it that is where it was. Such a device must be of the same kind and have memory enough.
         """
         pairs = [(_uuid_bytes(old), _uuid_bytes(new)) for old, new in _check_mapping(gpu_mapping).items()]
         self._process.restore(pairs)
@@ -111,7 +114,9 @@ def _check_pid(pid: int) -> int:
 
 
 def _check_timeout_ms(timeout_ms: int) -> int:
-    return _check_number("timeout_ms", timeout_ms, 0, ">= 0")
+    if _check_number("timeout_ms", timeout_ms, 0, ">= 0") > _MOST_MS:
+        raise BoundsError(f"timeout_ms must be at most {_MOST_MS}, which is 49 days, not {timeout_ms}")
+    return timeout_ms
 
 
 def _check_mapping(gpu_mapping: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
@@ -126,14 +131,14 @@ def _check_mapping(gpu_mapping: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
 
 
 def _uuid_bytes(value: Any) -> bytes:
-    """The 16 bytes of a string, as Device.uuid is one, or of an object that has them: CUuuid, uuid.UUID."""
+    """The 16 bytes of a string, as each Device.uuid is one, or of an object that has them: CUuuid, uuid.UUID."""
     if not isinstance(value, str):
         raw = getattr(value, "bytes", None)
         if not isinstance(raw, bytes) or len(raw) != 16:
             raise TypeError(f"GPU UUID values must be CUDA UUID objects or UUID strings, not {type(value).__name__}")
         return raw
     try:
-        raw = bytes.fromhex(value.replace("-", ""))
+        raw = bytes.fromhex(value.removeprefix("GPU-").replace("-", ""))
     except ValueError:
         raw = b""
     if len(raw) != 16:

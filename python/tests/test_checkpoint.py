@@ -100,7 +100,7 @@ def test_other_ways_are_refused(child):
 def test_devices_can_be_named_in_several_ways(child):
     process = Process(child.pid)
     text = ask(child)[0]
-    for name in (text, text.replace("-", ""), uuid.UUID(text)):
+    for name in (text, text.replace("-", ""), f"GPU-{text}", uuid.UUID(text)):
         cycle(process, {name: name})
     cycle(process, {})
     process.lock()
@@ -155,7 +155,9 @@ def test_numbers_of_processes_are_checked(pid, error, message):
         (True, TypeError, "timeout_ms must be an int"),
         (1.5, TypeError, "timeout_ms must be an int"),
         (-1, ValueError, "timeout_ms must be >= 0"),
-        (1 << 32, ValueError, "a timeout is 0"),
+        (1 << 32, ValueError, "timeout_ms must be at most 4294967295"),
+        (1 << 32, OverflowError, "timeout_ms must be at most 4294967295"),
+        (1 << 80, OverflowError, "timeout_ms must be at most 4294967295"),
     ],
 )
 def test_timeouts_are_checked(timeout, error, message):

@@ -2,8 +2,10 @@
 
 import inspect
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -111,7 +113,7 @@ def test_functions_answer_or_are_not_supported(watched):
         lambda: watched.get_clock("sm").get_max_customer_boost_mhz(),
         lambda: watched.get_clock("sm").get_min_max_clock_of_pstate_mhz(0),
         lambda: watched.get_clock("sm").get_offsets(0),
-        lambda: watched.get_fan(0).set_default_speed(),
+        lambda: [watched.get_fan(fan).speed for fan in range(watched.num_fans)],
         lambda: watched.temperature.get_sensor(),
         lambda: watched.temperature.get_threshold("shutdown"),
         lambda: watched.temperature.get_thermal_settings("all"),
@@ -125,7 +127,7 @@ def test_functions_answer_or_are_not_supported(watched):
             call()
         except (system.NotSupportedError, system.NoPermissionError):
             pass
-        except system.InvalidArgumentError:  # what NVIDIA's NVML says of fans and offsets that a device has none of
+        except system.InvalidArgumentError:  # what NVIDIA's NVML says of offsets that a device has none of
             assert os.environ.get("CUPRUM_DRIVER") == "nvidia"
 
 
@@ -147,6 +149,11 @@ def test_bad_choices_are_named(watched):
             call()
     with pytest.raises((ValueError, system.NotSupportedError), match="out of range|Not Supported"):
         watched.get_nvlink(-1)
+    for fan in (-1, 1000, 1 << 40):
+        with pytest.raises((ValueError, system.NotSupportedError), match=rf"Fan index {fan} is out of range|Not Supported"):
+            watched.get_fan(fan)
+    with pytest.raises(TypeError, match="fan must be an int"):
+        watched.get_fan("first")
 
 
 def test_older_names(watched):
@@ -169,6 +176,42 @@ def test_waiting_for_events_ends(watched):
     for events in ("xid_critical_error", [typing.EventType.XID_CRITICAL_ERROR], []):
         with pytest.raises(system.TimeoutError):
             watched.register_events(events).wait(timeout_ms=20)
+
+
+def test_waits_are_as_long_as_they_say(watched):
+    events = watched.register_events("xid_critical_error")
+    for timeout_ms in (1, 250):  # shorter than one look of the wait, and longer than two
+        start = time.monotonic()
+        with pytest.raises(system.TimeoutError):
+            events.wait(timeout_ms=timeout_ms)
+        assert time.monotonic() - start >= timeout_ms / 1000
+
+
+@pytest.mark.parametrize("timeout_ms", [None, "1", 1.5, -1, 1 << 32])
+def test_times_to_wait_are_checked(watched, timeout_ms):
+    with pytest.raises(TypeError, match="timeout_ms"):
+        watched.register_events("xid_critical_error").wait(timeout_ms=timeout_ms)
+
+
+@pytest.mark.parametrize("timeout_ms", [0, 60_000])
+def test_ctrl_c_ends_waits(watched, timeout_ms):
+    code = f"""
+from cuprum import system
+events = system.Device(uuid={watched.uuid!r}).register_events("xid_critical_error")
+print("waits", flush=True)
+events.wait(timeout_ms={timeout_ms})
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "waits\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    try:
+        assert child.communicate(timeout=20)[1].endswith("KeyboardInterrupt\n")
+    finally:
+        child.kill()
 
 
 def test_affinity(watched):

@@ -145,8 +145,10 @@ class TestArray:
             image.copy_from(bytes(15), stream=stream)
         with pytest.raises(ValueError, match="smaller than the array extent"):
             image.copy_to(device.allocate(8, stream=stream), stream=stream)
-        with pytest.raises(TypeError, match="writable object"):
-            image.copy_to(bytes(16), stream=stream)
+        for error in (BufferError, TypeError):
+            for unwritable in (bytes(16), memoryview(bytes(16))):
+                with pytest.raises(error, match="writable object.*not <class '(bytes|memoryview)'>: "):
+                    image.copy_to(unwritable, stream=stream)
         with pytest.raises(TypeError, match="src must be a Buffer, an OpaqueArray or"):
             image.copy_from(3, stream=stream)
         with pytest.raises(TypeError, match="Stream or GraphBuilder expected"):
@@ -156,6 +158,13 @@ class TestArray:
         image.close()
         with pytest.raises(RuntimeError, match="this array is closed"):
             image.copy_from(bytes(16), stream=stream)
+
+    def test_refuses_memory_with_gaps(self, stream, image):
+        gappy = pytest.importorskip("numpy").zeros((16, 2), "uint8")[:, 0]
+        for copy in (image.copy_from, image.copy_to):
+            for error in (ValueError, TypeError):
+                with pytest.raises(error, match="contiguous .*numpy.ndarray"):
+                    copy(gappy, stream=stream)
 
     def test_cannot_be_made_by_hand(self):
         with pytest.raises(RuntimeError, match="^OpaqueArray cannot be instantiated directly"):
@@ -221,8 +230,15 @@ class TestMipmappedArray:
             made.get_level("first")
         with pytest.raises(ValueError, match="num_levels must be >= 1"):
             device.create_mipmapped_array({**options, "num_levels": 0})
-        with pytest.raises(ValueError, match="level 4 is a single texel: at most 5"):
-            device.create_mipmapped_array({**options, "num_levels": 6})
+
+    def test_has_no_levels_after_a_single_texel(self, device):
+        options = {"shape": (8, 3), "format": "uint8", "num_channels": 1}
+        made = device.create_mipmapped_array({**options, "num_levels": 6})
+        assert made.num_levels == 4
+        assert made.get_level(3).shape == (1, 1)
+        assert repr(made).endswith("num_levels=4)")
+        with pytest.raises(ValueError, match=r"level \(4\) must be < num_levels \(4\)"):
+            made.get_level(4)
 
 
 class TestTexture:
@@ -320,6 +336,11 @@ class TestTexture:
         with pytest.raises(ValueError, match=text):
             texture_of(device, made, **options)
 
+    @pytest.mark.parametrize("color", [("a",) * 4, (1, 2, 3, "4"), 1])
+    def test_colors_are_numbers(self, device, image, color):
+        with pytest.raises(TypeError):
+            texture_of(device, image, border_color=color)
+
     def test_cycles_are_collected(self, device, image):
         class Options(TextureObjectOptions):
             pass
@@ -360,6 +381,13 @@ class TestMemory:
             device.create_texture_object(resource=odd)
 
 
+    def test_sizes_of_lines_are_checked(self, device, stream):
+        buffer = device.allocate(64, stream=stream)
+        for size, error in ((-1, ValueError), (-1, OverflowError), (-(1 << 80), ValueError), ("a", TypeError)):
+            with pytest.raises(error, match="size_bytes"):
+                ResourceDescriptor.from_linear(buffer, format="uint8", num_channels=1, size_bytes=size)
+
+
 class TestSurface:
     def test_is_written_by_kernels(self, device, stream, code, canvas):
         surface = surface_of(device, canvas)
@@ -387,3 +415,18 @@ class TestSurface:
             device.create_surface_object(resource=image)
         with pytest.raises(TypeError):
             device.create_surface_object(line)
+
+
+def test_everything_says_whether_it_is_closed(device):
+    options = {"shape": (8, 8), "format": "uint8", "num_channels": 1, "is_surface_load_store": True}
+    image = device.create_opaque_array(options)
+    resource = ResourceDescriptor.from_opaque_array(image)
+    for made in (
+        device.create_surface_object(resource=resource),
+        device.create_texture_object(resource=resource),
+        device.create_mipmapped_array({**options, "num_levels": 2}),
+        image,
+    ):
+        assert made.is_closed is False
+        made.close()
+        assert made.is_closed is True

@@ -205,10 +205,16 @@ TEST(Uuid, ReadsWhatItWrites) {
   EXPECT_EQ(Uuid::parse("F81D4FAE-7DEC-41D0-A765-00A0C91E6BF6").to_string(), "f81d4fae-7dec-41d0-a765-00a0c91e6bf6");
 }
 
+TEST(Uuid, ReadsWhatNvmlWrites) {
+  const Uuid uuid = Uuid::random();
+  EXPECT_EQ(Uuid::parse("GPU-" + uuid.to_string()), uuid);
+}
+
 TEST(Uuid, AnythingElseIsRefused) {
   for (const char* bad :
        {"", "f81d4fae", "f81d4fae-7dec-41d0-a765-00a0c91e6bf", "f81d4fae-7dec-41d0-a765-00a0c91e6bf6a",
-        "f81d4fae07dec-41d0-a765-00a0c91e6bf6", "g81d4fae-7dec-41d0-a765-00a0c91e6bf6"}) {
+        "f81d4fae07dec-41d0-a765-00a0c91e6bf6", "g81d4fae-7dec-41d0-a765-00a0c91e6bf6", "GPU-",
+        "MIG-f81d4fae-7dec-41d0-a765-00a0c91e6bf6", "GPU-GPU-f81d4fae-7dec-41d0-a765-00a0c91e6bf6"}) {
     EXPECT_THAT(error_of<InvalidArgument>([&] { Uuid::parse(bad); }), HasSubstr("is not a UUID")) << bad;
   }
 }

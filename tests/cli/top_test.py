@@ -42,9 +42,10 @@ class Top(CommandTest):
         self.assertIn("/no/such/libnvidia-ml.so.1", result.stderr)
 
     def test_refuses_what_makes_no_sense(self):
-        result = self.run_cuprum("top", "--interval", "soon")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("--interval is 'soon'", result.stderr)
+        for interval in ("soon", "5", "-1", "99"):
+            result = self.run_cuprum("top", "--once", "--interval", interval)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"--interval is '{interval}'; it takes a number from 100", result.stderr)
 
     def test_draws_again_and_again_until_q_is_pressed(self):
         ours, theirs = pty.openpty()

@@ -23,7 +23,7 @@ bool answers(Function get) {
   } catch (const NotSupported& error) {
     EXPECT_THAT(error.what(), HasSubstr("nvml"));
     return false;
-  } catch (const LibraryError& error) {  // what NVIDIA's NVML says of fans that a device has none of
+  } catch (const LibraryError& error) {  // what NVIDIA's NVML says of what some devices don't have
     EXPECT_THAT(error.what(), HasSubstr("Invalid Argument"));
     EXPECT_NE(driver::choice(), driver::Choice::softgpu);
     return false;
@@ -56,6 +56,7 @@ TEST(System, DevicesAreFoundByEachOfTheirNames) {
   for (const Device& device : Device::get_all_devices()) {
     EXPECT_EQ(Device::from_index(device.index()), device);
     EXPECT_EQ(Device::from_uuid(device.uuid()), device);
+    EXPECT_EQ(Uuid::parse(device.uuid()), device.to_cuda_device().uuid());
     EXPECT_EQ(Device::from_pci_bus_id(device.pci_bus_id()), device);
     EXPECT_EQ(Device::from_handle(device.handle()), device);
   }
@@ -127,12 +128,14 @@ TEST_F(SystemUse, EveryGetterAnswersOrSaysThatItCanNot) {
   answers([&] { device.supported_pstates(); });
   answers([&] { device.dynamic_pstates_info(); });
   answers([&] { device.cooler(); });
-  answers([&] { device.num_fans(); });
-  answers([&] { device.get_fan().speed(); });
-  answers([&] { device.get_fan().speed_rpm(); });
-  answers([&] { device.get_fan().target_speed(); });
-  answers([&] { device.get_fan().min_max_speed(); });
-  answers([&] { device.get_fan().control_policy(); });
+  const bool has_fans = answers([&] { device.num_fans(); });
+  for (unsigned fan = 0; has_fans && fan < device.num_fans(); ++fan) {
+    answers([&] { device.get_fan(fan).speed(); });
+    answers([&] { device.get_fan(fan).speed_rpm(); });
+    answers([&] { device.get_fan(fan).target_speed(); });
+    answers([&] { device.get_fan(fan).min_max_speed(); });
+    answers([&] { device.get_fan(fan).control_policy(); });
+  }
   answers([&] { device.temperature().get_sensor(); });
   answers([&] { device.temperature().margin(); });
   answers([&] { device.temperature().get_thermal_settings(ThermalTarget::all); });
@@ -189,6 +192,9 @@ TEST_F(SystemUse, BadArgumentsAreRefusedBeforeNvmlIsAsked) {
   EXPECT_THROW(device.get_clock(system::ClockType::sm).get_min_max_clock_of_pstate_mhz(-1), InvalidArgument);
   if (answers([&] { device.get_nvlink_count(); })) {
     EXPECT_THROW(device.get_nvlink(1000), InvalidArgument);
+  }
+  if (answers([&] { device.num_fans(); })) {
+    EXPECT_THROW(device.get_fan(device.num_fans()), InvalidArgument);
   }
 }
 

@@ -21,14 +21,14 @@ std::string known_options(const Verb& verb) {
 
 }  // namespace
 
-int Arguments::number(const char* option, int otherwise) const {
+int Arguments::number(const char* option, int otherwise, int least) const {
   const auto found = options.find(option);
   if (found == options.end()) return otherwise;
   const std::string& text = found->second;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw UsageError(std::string(option) + " is '" + text + "'; it takes a number from 0");
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    throw UsageError(std::string(option) + " is '" + text + "'; it takes a number from " + std::to_string(least));
   }
   return value;
 }

@@ -29,8 +29,8 @@ struct ExitCode {
 class Arguments {
  public:
   bool has(const char* option) const { return options.contains(option); }
-  /// The option's value as a number that isn't negative; `otherwise` when the option is absent. Throws UsageError.
-  int number(const char* option, int otherwise) const;
+  /// The option's value as a number from `least` on; `otherwise` when the option is absent. Throws UsageError.
+  int number(const char* option, int otherwise, int least = 0) const;
 
   std::map<std::string, std::string> options;
   std::vector<std::string> operands;

@@ -96,7 +96,7 @@ Json as_json(const Watched& watched) {
 
 int run_top(const Arguments& arguments) {
   constexpr int least_interval = 100;
-  const int interval = std::max(arguments.number("--interval", 1000), least_interval);
+  const int interval = arguments.number("--interval", 1000, least_interval);
   if (arguments.has("--json")) {
     std::cout << as_json(watch()).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
     return 0;

@@ -127,8 +127,8 @@ class CUPRUM_API Device {
   CoolerInfo cooler() const;
   /// How many fans it has.
   unsigned num_fans() const;
-  /// One of its fans.
-  FanInfo get_fan(unsigned fan = 0) const { return FanInfo(handle_, fan); }
+  /// One of its fans. Throws InvalidArgument for one that there is not.
+  FanInfo get_fan(unsigned fan = 0) const;
   /// Its temperatures.
   Temperature temperature() const { return Temperature(handle_); }
 

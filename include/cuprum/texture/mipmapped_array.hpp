@@ -21,7 +21,7 @@ struct MipmappedArrayOptions {
   std::vector<std::size_t> shape = {};                ///< of level 0: width, width and height, or all three
   ArrayFormatType format = ArrayFormatType::float32;  ///< of each channel
   int num_channels = 1;                               ///< of each texel: 1, 2 or 4
-  int num_levels = 1;                                 ///< level 0 included; at most until a level is a single texel
+  int num_levels = 1;                                 ///< level 0 included; no more than until one is a single texel
   bool is_surface_load_store = false;                 ///< kernels can write levels through a SurfaceObject
 
   friend bool operator==(const MipmappedArrayOptions&, const MipmappedArrayOptions&) = default;
@@ -44,7 +44,7 @@ class CUPRUM_API MipmappedArray {
   ArrayFormatType format() const;
   /// Of each texel: 1, 2 or 4.
   int num_channels() const;
-  /// Level 0 included.
+  /// Level 0 included. It is less than was asked for where a level before is a single texel.
   int num_levels() const;
   /// Whether a SurfaceObject can be made of its levels.
   bool is_surface_load_store() const;

@@ -310,8 +310,11 @@ class Device:
         return self._device.num_fans()
 
     def get_fan(self, fan: int = 0) -> FanInfo:
-        """One of its fans."""
-        return FanInfo(self._device, _number(fan, "fan"))
+        """One of its fans; ValueError for one that there is not."""
+        number = _number(fan, "fan")
+        if not 0 <= number < self.num_fans:
+            raise ValueError(f"Fan index {fan} is out of range [0, {self.num_fans})")
+        return FanInfo(self._device, number)
 
     @property
     def temperature(self) -> Temperature:

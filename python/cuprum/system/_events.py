@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from cuprum._core import SystemDevice
     from cuprum.system._device import Device
 
-_FOR_EVER_MS = 60_000  # how long one call of NVML is to wait when there is no limit
-
 
 class EventData:
     """Something that happened to a device."""
@@ -58,12 +56,10 @@ class DeviceEvents:
         """The next event; TimeoutError when there is none in that time. 0 waits for as long as it takes."""
         from cuprum.system._device import Device
 
-        while True:
-            found = self._set.wait(timeout_ms or _FOR_EVER_MS)
-            if found is not None:
-                return EventData(Device._of(found[0]), *found[1:])
-            if timeout_ms:
-                raise error_of(10, f"nothing has happened to the device in {timeout_ms} ms")
+        found = self._set.wait(timeout_ms)
+        if found is None:
+            raise error_of(10, f"nothing has happened to the device in {timeout_ms} ms")
+        return EventData(Device._of(found[0]), *found[1:])
 
 
 class SystemEvent:
@@ -103,12 +99,10 @@ class RegisteredSystemEvents:
 
     def wait(self, timeout_ms: int = 0, buffer_size: int = 1) -> SystemEvents:
         """The next events, `buffer_size` at most; TimeoutError when there is none in that time. 0 is no limit."""
-        while True:
-            found = self._set.wait(timeout_ms or _FOR_EVER_MS, buffer_size)
-            if found:
-                return SystemEvents([SystemEvent(*row) for row in found])
-            if timeout_ms:
-                raise error_of(10, f"nothing has happened to the machine's devices in {timeout_ms} ms")
+        found = self._set.wait(timeout_ms, buffer_size)
+        if not found:
+            raise error_of(10, f"nothing has happened to the machine's devices in {timeout_ms} ms")
+        return SystemEvents([SystemEvent(*row) for row in found])
 
 
 @names_the_nearest_keyword

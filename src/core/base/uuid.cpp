@@ -12,6 +12,7 @@ namespace cuprum::inline CUPRUM_ABI {
 namespace {
 
 constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view prefix_of_nvml = "GPU-";
 constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 
 [[noreturn]] void refuse(std::string_view text) {
@@ -31,18 +32,19 @@ Uuid Uuid::random() {
   return uuid;
 }
 
-Uuid Uuid::parse(std::string_view text) {
-  if (text.size() != shape.size()) refuse(text);
+Uuid Uuid::parse(std::string_view given) {
+  const std::string_view text = given.substr(given.starts_with(prefix_of_nvml) ? prefix_of_nvml.size() : 0);
+  if (text.size() != shape.size()) refuse(given);
   Uuid uuid;
   std::size_t nibble = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == '-') {
-      if (text[i] != '-') refuse(text);
+      if (text[i] != '-') refuse(given);
       continue;
     }
     const std::size_t value =
         digits.find(text[i] >= 'A' && text[i] <= 'F' ? static_cast<char>(text[i] | 0x20) : text[i]);
-    if (value == std::string_view::npos) refuse(text);
+    if (value == std::string_view::npos) refuse(given);
     std::uint8_t& byte = uuid.bytes[nibble++ / 2];
     byte = static_cast<std::uint8_t>(byte << 4 | value);
   }

@@ -3,6 +3,7 @@
 #include <cuprum/system.hpp>
 
 #include "core/system/ask.hpp"
+#include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::system {
 namespace {
@@ -26,6 +27,12 @@ CoolerInfo Device::cooler() const {
   return cooler;
 }
 unsigned Device::num_fans() const { return core::ask_number<&Api::nvmlDeviceGetNumFans>(handle_); }
+
+FanInfo Device::get_fan(unsigned fan) const {
+  if (const unsigned count = num_fans(); fan >= count)
+    throw InvalidArgument(support::text("Fan index ", fan, " is out of range [0, ", count, ")"));
+  return FanInfo(handle_, fan);
+}
 
 unsigned FanInfo::speed() const { return core::ask_number<&Api::nvmlDeviceGetFanSpeed_v2>(handle_, fan_); }
 void FanInfo::set_speed(unsigned percent) const { nvml::call<&Api::nvmlDeviceSetFanSpeed_v2>(handle_, fan_, percent); }

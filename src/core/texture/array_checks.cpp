@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cuprum/error.hpp>
 #include <limits>
 
@@ -108,17 +109,6 @@ void check_shape(std::string_view what, const Shape& shape, std::size_t element_
   if (room == 0) throw InvalidArgument(text(what, ": so many texels have no place in any memory"));
 }
 
-void check_levels(std::string_view what, const Shape& shape, int levels) {
-  const std::size_t longest = *std::max_element(shape.begin(), shape.end());
-  int possible = 1;
-  while (longest >> possible != 0) ++possible;
-  if (levels < 1) throw InvalidArgument(text(what, ": num_levels must be at least 1, and is ", levels));
-  if (levels > possible) {
-    throw InvalidArgument(
-        text(what, ": num_levels is ", levels, ", but level ", possible - 1, " is a single texel: at most ", possible));
-  }
-}
-
 }  // namespace
 
 std::size_t bytes_of(ArrayFormatType format) { return entry(format).bytes; }
@@ -145,8 +135,14 @@ void check_array(std::string_view what, int device, const texture::OpaqueArrayOp
 void check_array(std::string_view what, int device, const texture::MipmappedArrayOptions& options) {
   check_format(what, options.format, options.num_channels);
   check_shape(what, options.shape, bytes_of(options.format) * static_cast<std::size_t>(options.num_channels));
-  check_levels(what, options.shape, options.num_levels);
+  if (options.num_levels < 1)
+    throw InvalidArgument(text(what, ": num_levels must be at least 1, and is ", options.num_levels));
   check_limits(what, device, options.shape, true, options.is_surface_load_store);
+}
+
+int levels_of(const texture::MipmappedArrayOptions& options) {
+  const std::size_t longest = *std::max_element(options.shape.begin(), options.shape.end());
+  return std::min(options.num_levels, static_cast<int>(std::bit_width(longest)));
 }
 
 std::size_t ArrayFacts::element_bytes() const { return bytes_of(format) * static_cast<std::size_t>(num_channels); }

@@ -16,6 +16,9 @@ void check_format(std::string_view what, texture::ArrayFormatType format, int nu
 void check_array(std::string_view what, int device, const texture::OpaqueArrayOptions& options);
 void check_array(std::string_view what, int device, const texture::MipmappedArrayOptions& options);
 
+/// How many levels it gets: as many as are asked for, but none after one that is a single texel, as drivers have it.
+int levels_of(const texture::MipmappedArrayOptions& options);
+
 void check_texture(int device, const texture::ResourceDescriptor& resource,
                    const texture::TextureObjectOptions& options);
 void check_surface(int device, const texture::ResourceDescriptor& resource);

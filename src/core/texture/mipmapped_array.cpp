@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "core/base/same_object.hpp"
+#include "core/texture/checks.hpp"
 #include "core/texture/resources.hpp"
 #include "support/text.hpp"
 
@@ -34,7 +35,7 @@ MipmappedArrayResource::MipmappedArrayResource(const core::ContextRecord& the_co
             .format = options.format,
             .num_channels = options.num_channels,
             .is_surface_load_store = options.is_surface_load_store},
-      num_levels(options.num_levels),
+      num_levels(core::levels_of(options)),
       handle(create_mipmapped(the_context, facts, num_levels)),
       parent_(the_context.owner.lock()) {}
 
