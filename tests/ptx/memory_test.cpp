@@ -41,6 +41,7 @@ TEST_F(Memory, CopiesAllWidths) {
 }
 
 // As Triton writes every access of a single value.
+// Moves with braces around one value are no PTX; ptxas takes them and moves the low byte.
 TEST_F(Memory, CopiesOneValueInBraces) {
   std::vector<U> data(128), expected(128);
   std::iota(data.begin(), data.end(), 1000);
@@ -48,8 +49,7 @@ TEST_F(Memory, CopiesOneValueInBraces) {
   std::iota(expected.begin() + 64, expected.end(), 1000);
   const std::string text = kernel_text(
       own_element(4) +
-          "ld.global.b32 { %r0 }, [ %d31 + 0 ]; st.shared.b32 [ cells ], { 7 }; mov.b32 { %r1 }, %r0; mov.b32 "
-          "%r2, { %r1 }; st.global.b32 [ %d31 + 256 ], { %r2 };",
+          "ld.global.b32 { %r0 }, [ %d31 + 0 ]; st.shared.b32 [ cells ], { 7 }; st.global.b32 [ %d31 + 256 ], { %r0 };",
       ".shared .align 4 .b8 cells[4];\n");
   EXPECT_EQ(run_kernel(text, data, {.block_x = 64}), expected);
 }
