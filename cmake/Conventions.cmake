@@ -48,8 +48,7 @@ elseif(NOT CUPRUM_SANITIZE STREQUAL "")
 endif()
 
 # The plain build shows that every file of the libraries includes what it uses, as tools/tidy.sh does; the tests, the sanitizers'
-# builds and those from scratch save time: they compile several files as one. So a library has no two helpers of the same name, nor has a
-# program of tests that is built so.
+# builds and those from scratch save time: they compile several files as one. So a library has no two helpers of the same name.
 if(NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS AND NOT CUPRUM_SANITIZE AND NOT CUPRUM_FROM_SCRATCH)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
@@ -62,11 +61,6 @@ function(cuprum_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
   cuprum_conventions(${name})
-  cuprum_several_files_as_one(${name})
-endfunction()
-
-# Nearly half of what a compiler does is the same for all files of a target.
-function(cuprum_several_files_as_one name)
   if(CUPRUM_SANITIZE OR CUPRUM_FROM_SCRATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     cuprum_doubts_of_gcc(${name})
