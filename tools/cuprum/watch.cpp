@@ -48,7 +48,8 @@ WatchedDevice look_at(const system::Device& device) {
   }
   row.celsius = told([&] { return device.temperature().get_sensor(); });
   row.clock_megahertz = told([&] { return device.get_clock(system::ClockType::sm).get_current_mhz(); });
-  row.fan_percent = told([&] { return device.get_fan().speed(); });
+  if (told([&] { return device.num_fans(); }).value_or(0) != 0)
+    row.fan_percent = told([&] { return device.get_fan().speed(); });
   row.milliwatts = told([&] {
     unsigned milliwatts = 0;
     nvml::call<&nvml::Api::nvmlDeviceGetPowerUsage>(device.handle(), &milliwatts);
