@@ -72,7 +72,7 @@ TEST_P(FaultyResourceTest, GivesItsMemoryBack) {
   EXPECT_EQ(failing.memory_held(), 0) << "some of the many tries left memory allocated";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FaultyResourceTest, ::testing::ValuesIn(memory_kinds), name_of);
+INSTANTIATE_TEST_SUITE_P(All, FaultyResourceTest, ::testing::ValuesIn(memory_kinds), kind_name);
 
 TEST_F(FaultyMemoryTest, Pools) {
   EXPECT_GT(failing.fail_each_call([&] {

@@ -80,6 +80,6 @@ inline const MemoryKind memory_kinds[] = {
      }},
 };
 
-inline std::string name_of(const ::testing::TestParamInfo<MemoryKind>& instance) { return instance.param.name; }
+inline std::string kind_name(const ::testing::TestParamInfo<MemoryKind>& instance) { return instance.param.name; }
 
 }  // namespace cuprum::tests

@@ -253,7 +253,7 @@ TEST_P(MemoryResourceTest, CanBeTheResourceOfADevice) {
   EXPECT_EQ(device.memory_resource(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MemoryResourceTest, ::testing::ValuesIn(memory_kinds), name_of);
+INSTANTIATE_TEST_SUITE_P(All, MemoryResourceTest, ::testing::ValuesIn(memory_kinds), kind_name);
 
 class CustomMemoryTest : public ApiTest {
  protected:
