@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -23,12 +24,13 @@ struct NewFile {
 };
 
 // A name that nobody uses. It is drawn: processes in different containers may have the same number and write to the
-// same folder.
+// same folder. It is not made of the other name, which may be as long as names can be.
 NewFile create_beside(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
   for (;;) {
     std::uint64_t drawn = 0;
     if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) return {.error = errno};
-    NewFile made{text(path, ".new-", std::hex, drawn), {}};
+    NewFile made{text(folder, ".cuprum-new-", std::hex, drawn), {}};
     made.file = FileDescriptor(open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (made.file) return made;
     if (errno != EEXIST) return {.error = errno};
@@ -45,16 +47,32 @@ int write_all(FileDescriptor& file, std::string_view bytes) {
   return close(file.release()) == 0 ? 0 : errno;
 }
 
-}  // namespace
+// Into what has that name. Zero, or what went wrong.
+int write_into(const std::string& path, std::string_view bytes) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  return file ? write_all(file, bytes) : errno;
+}
 
-int try_write_file(const std::string& path, std::string_view bytes) {
-  (void)c_string(path, "the path of a file");  // the calls below would take a part of it
+int replace_file(const std::string& path, std::string_view bytes, mode_t mode) {
   NewFile temporary = create_beside(path);
   if (temporary.error != 0) return temporary.error;
+  if (mode != 0) (void)fchmod(temporary.file.get(), mode);  // of another's file the replacement is this user's
   int error = write_all(temporary.file, bytes);
   if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) unlink(temporary.path.c_str());
   return error;
+}
+
+}  // namespace
+
+int try_write_file(const std::string& path, std::string_view bytes) {
+  (void)c_string(path, "the path of a file");  // the calls below would take a part of it
+  struct stat there = {};
+  if (lstat(path.c_str(), &there) != 0) return replace_file(path, bytes, 0);
+  if (!S_ISREG(there.st_mode)) return write_into(path, bytes);
+  const int error = replace_file(path, bytes, there.st_mode & 07777);
+  // A user may write to a file in a folder in which that user can't make one.
+  return error == EACCES || error == EPERM ? write_into(path, bytes) : error;
 }
 
 void write_file(const std::string& path, std::string_view bytes) {
