@@ -50,7 +50,10 @@ class Shared:
         self.executable_lock = threading.Lock()  # CUDA wants one launch of an executable graph at a time
         self.cache = InMemoryProgramCache()
         self.compiled = {}
-        self.slots = [None] * THREADS  # buffers that any thread uses, and closes
+        # Buffers that any thread uses, and closes while another's work on them is queued, in no order: what that work
+        # writes may lie in the next of them, so that no other memory may come from where theirs does.
+        self.slots = [None] * THREADS
+        self.pool_of_slots = DeviceMemoryResource(device, {"max_size": 1 << 26})
 
 
 class Worker:
@@ -97,7 +100,7 @@ class Worker:
         assert event == event and hash(event) == hash(event)
 
     def replace_in_a_slot(self):
-        self.shared.slots[self.random.randrange(THREADS)] = self.shared.pool.allocate(64, stream=self.stream)
+        self.shared.slots[self.random.randrange(THREADS)] = self.shared.pool_of_slots.allocate(64, stream=self.stream)
 
     def use_a_slot(self):
         """Others may close the buffer at any moment; then it says so, and nothing else happens."""
