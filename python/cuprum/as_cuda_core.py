@@ -40,6 +40,10 @@ INTERFACE_VERSION = "1.2.0"
 
 ROOT = "cuda.core"
 
+PUBLIC_MODULES = frozenset(
+    "checkpoint graph system system.exceptions system.typing texture typing utils".split()
+)
+
 # Modules of cuda.core that are not public, but under which programs import what is.
 PRIVATE_MODULES = frozenset(
     """
@@ -79,6 +83,17 @@ ONLY_IN_CUPRUM = {
     f"{ROOT}.typing": frozenset(("MemcpyOverlapMode", "MemcpySrcAccessOrder")),
 }
 
+# What `from cuda.core import *` and its like give beside or without what cuprum's do.
+ALSO_EXPORTED = {ROOT: ("TensorMapDescriptorOptions",)}
+NOT_EXPORTED = {
+    ROOT: ("__version__",),
+    f"{ROOT}.system": ("typing",),
+    f"{ROOT}.utils": ("StridedLayout", "view_as_array_interface", "view_as_cai"),
+}
+
+# In front of the name of a module of cuda.core: its __path__, which leads to no folder, but to Contents.
+PLACE = "/cuda.core served by cuprum/"
+
 # Where a private module's names are looked up.
 EVERYWHERE = (
     "cuprum",
@@ -110,6 +125,7 @@ def install() -> None:
             name=ROOT,
         )
     sys.meta_path.insert(0, _FINDER)
+    sys.path_hooks.append(Contents)
     _serve_child_processes()
 
 
@@ -117,6 +133,7 @@ def uninstall() -> None:
     """Serve cuda.core no longer; names that were imported stay as they are."""
     if is_installed():
         sys.meta_path.remove(_FINDER)
+        sys.path_hooks.remove(Contents)
     for name in [name for name, module in sys.modules.items() if isinstance(module, ServedModule)]:
         del sys.modules[name]
     parent = sys.modules.get("cuda")
@@ -135,7 +152,10 @@ class ServedModule(ModuleType):
     _sources: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name not in ("__all__", "__version__"):
+        if name == "__all__":
+            exported = self.__dict__[name] = self._exported()
+            return exported
+        if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         only_in_cuprum = ONLY_IN_CUPRUM.get(self.__name__, frozenset())
         sources = () if name in only_in_cuprum else self._sources
@@ -149,15 +169,20 @@ class ServedModule(ModuleType):
                 if sources_of(f"{self.__name__}.{name}") is None:
                     continue  # a module of cuprum's own
                 return importlib.import_module(f"{self.__name__}.{name}")
-            if name == "__all__":
-                value = [exported for exported in value if exported not in only_in_cuprum]
             self.__dict__[name] = value
             return value
         if sources_of(f"{self.__name__}.{name}") is not None:  # all of cuda.core is there once it is imported
             return importlib.import_module(f"{self.__name__}.{name}")
-        if name == "__all__":
-            return [name for name in dir(self) if not name.startswith("_") and hasattr(self, name)]
         raise AttributeError(_refusal(self.__name__, name))
+
+    def _exported(self) -> list[str]:
+        """What a star imports: what it does from cuprum's module of this name, but for what cuda.core has otherwise."""
+        public = f"cuprum{self.__name__[len(ROOT) :]}"
+        if public not in self._sources:
+            return [name for name in dir(self) if not name.startswith("_") and hasattr(self, name)]
+        exported = importlib.import_module(public).__all__
+        hidden = ONLY_IN_CUPRUM.get(self.__name__, frozenset()).union(NOT_EXPORTED.get(self.__name__, ()))
+        return sorted({*exported, *ALSO_EXPORTED.get(self.__name__, ())} - hidden)
 
     def __dir__(self) -> list[str]:
         names = set(self.__dict__)
@@ -198,7 +223,9 @@ class _Finder(MetaPathFinder):
             parent, _, name = fullname.rpartition(".")
             # Not ModuleNotFoundError: `from cuda.core import name` would replace that by a message that says less.
             raise ImportError(_refusal(parent, name), name=fullname)
-        return ModuleSpec(fullname, _LOADER, origin=cuprum.__file__, is_package=True)
+        spec = ModuleSpec(fullname, _LOADER, origin=cuprum.__file__, is_package=True)
+        spec.submodule_search_locations = [PLACE + fullname]
+        return spec
 
 
 class _Loader(Loader):
@@ -226,6 +253,25 @@ class _Loader(Loader):
             import threading
 
             module._tls = threading.local()  # type: ignore[attr-defined]
+
+
+class Contents:
+    """What pkgutil finds below a served module, through the module's __path__; it is imported as all of cuda.core is."""
+
+    def __init__(self, path: str) -> None:
+        if not path.startswith(PLACE):
+            raise ImportError(f"{path} is no place of a module that cuprum serves")
+        self._inner = path[len(f"{PLACE}{ROOT}.") :]
+
+    def iter_modules(self, prefix: str = "") -> list[tuple[str, bool]]:
+        """The names of the modules one level below, behind the prefix, and whether there is something below those."""
+        above = f"{self._inner}." if self._inner else ""
+        below = [name[len(above) :].split(".") for name in all_modules() if name.startswith(above)]
+        packages = {parts[0] for parts in below if len(parts) > 1}
+        return [(prefix + name, name in packages) for name in sorted({parts[0] for parts in below})]
+
+    def find_spec(self, fullname: str, target: ModuleType | None = None) -> None:
+        """Nothing: the finder at the head of sys.meta_path has been asked before."""
 
 
 _FINDER = _Finder()
@@ -258,6 +304,15 @@ def sources_of(fullname: str) -> tuple[str, ...] | None:
     return (module,)
 
 
+def all_modules() -> set[str]:
+    """What is below cuda.core, named from there."""
+    folder = Path(cuprum.__file__).with_name("_cuda_core")
+    files = (file.relative_to(folder).with_suffix("").parts for file in folder.rglob("*.py"))
+    names = {".".join(parts).removesuffix(".__init__") for parts in files}
+    own = {name for name in names - {"__init__"} if private_file(f"{ROOT}.{name}") is not None}
+    return own.union(PUBLIC_MODULES, PRIVATE_MODULES, SYSTEM_MODULES, TEXTURE_MODULES)
+
+
 def private_file(fullname: str) -> Path | None:
     """The file of cuprum/_cuda_core that holds private names of cuda.core's module `fullname`, where there is one."""
     parts = fullname[len(ROOT) + 1 :].split(".")
@@ -269,7 +324,7 @@ def private_file(fullname: str) -> Path | None:
 
 def _is_public(inner: str) -> bool:
     # cuprum has modules of its own beside those of cuda.core.
-    return inner.partition(".")[0] in ("checkpoint", "graph", "system", "texture", "typing", "utils")
+    return inner.partition(".")[0] in PUBLIC_MODULES
 
 
 def _namespace_if_needed() -> ModuleSpec | None:

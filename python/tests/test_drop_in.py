@@ -17,6 +17,11 @@ import cuprum
 has_bindings = importlib.util.find_spec("cuda") is not None and importlib.util.find_spec("cuda.bindings") is not None
 needs_bindings = pytest.mark.skipif(not has_bindings, reason="NVIDIA's cuda.bindings is not installed")
 
+has_core = has_bindings and importlib.util.find_spec("cuda.core") is not None
+needs_core = pytest.mark.skipif(not has_core, reason="NVIDIA's cuda.core is not installed")
+
+PUBLIC_MODULES = ("checkpoint", "graph", "system", "texture", "typing", "utils")
+
 
 def python(*arguments, code=0, **settings):
     """What Python prints when run with `arguments`, and cuprum where it is here; `code` is the exit code to expect."""
@@ -143,6 +148,39 @@ class TestMissingNames:
             else:
                 raise AssertionError
         """)
+
+
+class TestContents:
+    def test_modules_can_be_walked(self):
+        served("""
+            import pkgutil
+            import cuda.core
+            names = [module.name for module in pkgutil.walk_packages(cuda.core.__path__, "cuda.core.")]
+            assert {"cuda.core.graph", "cuda.core.system.typing", "cuda.core._stream", "cuda.core._memory._buffer"} <= set(names)
+            assert len(set(names)) == len(names)
+            for name in names:
+                __import__(name)
+            import cuda.core.graph
+            assert "_graph_node" in [module.name for module in pkgutil.iter_modules(cuda.core.graph.__path__)]
+            assert not list(pkgutil.iter_modules(cuda.core.typing.__path__))
+        """)
+
+    def test_other_folders_are_found_as_before(self):
+        served("""
+            import importlib, pkgutil, email, sys
+            from cuda.core import Device
+            importlib.invalidate_caches()
+            assert "mime" in [module.name for module in pkgutil.iter_modules(email.__path__)]
+            import cuprum.as_cuda_core
+            cuprum.as_cuda_core.uninstall()
+            assert cuprum.as_cuda_core.Contents not in sys.path_hooks
+        """)
+
+    @needs_core
+    @pytest.mark.parametrize("module", ["cuda.core", *(f"cuda.core.{name}" for name in PUBLIC_MODULES)])
+    def test_stars_import_what_they_do_there(self, module):
+        names = f"import importlib; print(sorted(importlib.import_module({module!r}).__all__))"
+        assert served(names) == python("-c", names)
 
 
 class TestBesideNvidia:
