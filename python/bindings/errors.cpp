@@ -8,12 +8,30 @@
 namespace cuprum::python {
 namespace {
 
+/// Text that names what users gave, such as a file or a line of a source: whatever bytes that has.
+nb::object as_text(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+nb::object as_attribute(const std::string& text) { return as_text(text); }
+nb::object as_attribute(const std::vector<std::string>& texts) {
+  nb::list all;
+  for (const std::string& text : texts) all.append(as_text(text));
+  return all;
+}
+template <typename T>
+nb::object as_attribute(const T& value) {
+  return nb::cast(value);
+}
+
+void set_error(nb::handle error) { PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr()); }
+
 /// cuprum._errors.name(message) with attributes, as Python's current error.
 template <typename... Attributes>
-void raise_error(const char* name, const char* message, std::pair<const char*, Attributes>... attributes) {
-  nb::object error = nb::module_::import_("cuprum._errors").attr(name)(message);
-  (nb::setattr(error, attributes.first, nb::cast(attributes.second)), ...);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+void raise_error(const char* name, std::string_view message, std::pair<const char*, Attributes>... attributes) {
+  nb::object error = nb::module_::import_("cuprum._errors").attr(name)(as_text(message));
+  (nb::setattr(error, attributes.first, as_attribute(attributes.second)), ...);
+  set_error(error);
 }
 
 /// What the library says, with what it names in C++ as Python has it.
@@ -21,7 +39,10 @@ std::string in_python(const std::string& message) {
   const bool has_words_of_cpp = message.find("::") != std::string::npos || message.find("{.") != std::string::npos ||
                                 message.find(" = ") != std::string::npos;
   if (!has_words_of_cpp) return message;
-  return nb::cast<std::string>(nb::module_::import_("cuprum._wording").attr("in_python")(message));
+  const nb::object said = nb::module_::import_("cuprum._wording").attr("in_python")(as_text(message));
+  const auto bytes = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(said.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {bytes.c_str(), bytes.size()};
 }
 
 template <typename T>
@@ -30,7 +51,7 @@ std::pair<const char*, T> named(const char* name, T value) {
 }
 
 void raise_driver_error(const char* name, const DriverError& error) {
-  raise_error(name, in_python(error.what()).c_str(), named("code", error.code()), named("name", error.name()),
+  raise_error(name, in_python(error.what()), named("code", error.code()), named("name", error.name()),
               named("description", error.description()), named("call", error.call()), named("reason", error.reason()));
 }
 
@@ -44,8 +65,8 @@ std::string with_title_of_log(const CompileError& error) {
 
 /// NVML's errors are classes by code, as NVIDIA's bindings have them.
 void raise_nvml_error(int code, const char* message) {
-  nb::object error = nb::module_::import_("cuprum.system.exceptions").attr("error_of")(code, message);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  nb::object error = nb::module_::import_("cuprum.system.exceptions").attr("error_of")(code, as_text(message));
+  set_error(error);
 }
 
 /// Whether it is NVML that does not have something: see <cuprum/nvml.hpp>. No other library has these codes for it.
@@ -63,8 +84,8 @@ void translate() {
   } catch (const DriverError& error) {
     raise_driver_error("CUDAError", error);
   } catch (const CompileError& error) {
-    raise_error("CompileError", with_title_of_log(error).c_str(), named("log", error.log()),
-                named("source", error.source()), named("options", error.options()));
+    raise_error("CompileError", with_title_of_log(error), named("log", error.log()), named("source", error.source()),
+                named("options", error.options()));
   } catch (const LinkError& error) {
     raise_error("LinkError", error.what(), named("log", error.log()));
   } catch (const LibraryError& error) {
@@ -72,19 +93,18 @@ void translate() {
     raise_error("LibraryError", error.what(), named("library", error.library()), named("call", error.call()),
                 named("code", error.code()), named("description", error.description()));
   } catch (const WrongType& error) {
-    raise_error("WrongTypeError", in_python(error.what()).c_str());
+    raise_error("WrongTypeError", in_python(error.what()));
   } catch (const WrongState& error) {
-    raise_error("WrongStateError", in_python(error.what()).c_str());
+    raise_error("WrongStateError", in_python(error.what()));
   } catch (const InvalidArgument& error) {
-    raise_error("InvalidArgumentError", in_python(error.what()).c_str());
+    raise_error("InvalidArgumentError", in_python(error.what()));
   } catch (const SystemError& error) {
-    nb::object made = nb::module_::import_("cuprum._errors").attr("system_error")(error.code(), error.what());
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    set_error(nb::module_::import_("cuprum._errors").attr("system_error")(error.code(), as_text(error.what())));
   } catch (const NotSupported& error) {
     if (is_from_nvml(error)) return raise_nvml_error(*error.code(), error.what());
-    raise_error("NotSupportedError", in_python(error.what()).c_str(), named("code", error.code()));
+    raise_error("NotSupportedError", in_python(error.what()), named("code", error.code()));
   } catch (const Error& error) {
-    raise_error("CUDAError", in_python(error.what()).c_str());
+    raise_error("CUDAError", in_python(error.what()));
   }
 }
 

@@ -1,6 +1,7 @@
 // Graphs that are captured from streams: see <cuprum/graph/builder.hpp>.
 #include "bindings/graph.hpp"
 #include "bindings/memory_resource.hpp"
+#include "bindings/object_code.hpp"
 
 /// Destroys what was deferred, too.
 template <>
@@ -110,8 +111,8 @@ void bind_graph_builder(nb::module_& module) {
           "options"_a = nb::none(), "What was captured, ready to be launched.")
       .def(
           "debug_dot_print",
-          [](const GraphBuilder& self, const std::string& path, nb::handle options) {
-            self.debug_dot_print(path, debug_print_options_from(options));
+          [](const GraphBuilder& self, nb::handle path, nb::handle options) {
+            self.debug_dot_print(path_from(path), debug_print_options_from(options));
           },
           "path"_a, "options"_a = nb::none(), "Has the driver write the graph in the language of Graphviz.")
       .def("split", &split, "count"_a, "Builders, of which this is the first, whose work runs at the same time.")

@@ -105,8 +105,8 @@ void bind_graph_definition(nb::module_& module) {
       .def("edges", &edges_of, "All edges, as pairs of nodes: from, to.")
       .def(
           "debug_dot_print",
-          [](const GraphDefinition& self, const std::string& path, nb::handle options) {
-            self.debug_dot_print(path, debug_print_options_from(options));
+          [](const GraphDefinition& self, nb::handle path, nb::handle options) {
+            self.debug_dot_print(path_from(path), debug_print_options_from(options));
           },
           "path"_a, "options"_a = nb::none(), "Has the driver write the graph in the language of Graphviz.")
       .def(

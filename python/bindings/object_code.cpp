@@ -276,8 +276,9 @@ std::string path_from(nb::handle given) {
   if (!PyUnicode_Check(given.ptr()) && !PyBytes_Check(given.ptr()) && !nb::hasattr(given, "__fspath__"))
     throw nb::type_error(("path must be a str, bytes or os.PathLike, not " + type_of(given)).c_str());
   nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
+  if (path.is_valid() && PyUnicode_Check(path.ptr())) path = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
   if (!path.is_valid()) throw nb::python_error();
-  return text_from(path, "path");
+  return std::string(view_of(nb::borrow<nb::bytes>(path)));
 }
 
 void bind_object_code(nb::module_& module) {

@@ -11,9 +11,7 @@ bool is_sequence(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple
 std::optional<std::string> text_of(nb::handle given, const char* name) {
   if (PyUnicode_Check(given.ptr())) return text_from(given, name);
   if (!nb::hasattr(given, "__fspath__")) return std::nullopt;
-  nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
-  if (!path.is_valid()) throw nb::python_error();
-  return text_from(path, name);
+  return path_from(given);
 }
 
 std::optional<int> number_of(nb::handle given, const char* name) {

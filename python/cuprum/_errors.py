@@ -95,6 +95,14 @@ class FolderError(SystemCallError, IsADirectoryError):
     """A folder in the place of a file."""
 
 
+class NoFolderError(SystemCallError, NotADirectoryError):
+    """A file in the place of a folder."""
+
+
+class ExistingFileError(SystemCallError, FileExistsError):
+    """A file that is there already."""
+
+
 class DeniedError(SystemCallError, PermissionError):
     """A file, or something else, that this user may not use."""
 

@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+import os
+import pathlib
 import shutil
 import sys
 import time
@@ -205,13 +207,21 @@ class TestDefinition:
         assert "<svg" in (tmp_path / "graph.svg").read_text()
         with pytest.raises(IsADirectoryError, match="can't be written"):
             graph.save_svg(tmp_path)  # a folder
+        with pytest.raises(NotADirectoryError, match="can't be written"):
+            graph.save_svg(tmp_path / "graph.svg" / "inside")
+        no_text = tmp_path / os.fsdecode(b"no text: \xff")
+        graph.save_svg(no_text)
+        assert "<svg" in no_text.read_text()
+        with pytest.raises(FileNotFoundError, match="no text: \udcff"):
+            graph.save_svg(tmp_path / "none" / no_text.name)
 
     def test_pictures(self, tmp_path):
         graph = GraphDefinition()
         graph.empty().callback(print)
         assert graph.to_dot(title="two nodes").startswith("digraph")
-        graph.debug_dot_print(str(tmp_path / "graph.dot"))
-        assert "digraph" in (tmp_path / "graph.dot").read_text()
+        for path in (str(tmp_path / "graph.dot"), tmp_path / "another.dot", os.fsencode(tmp_path / "third.dot")):
+            graph.debug_dot_print(path)
+            assert "digraph" in pathlib.Path(os.fsdecode(path)).read_text()
 
 
 class TestCallbacks:

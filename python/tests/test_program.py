@@ -30,6 +30,14 @@ def ptx():
     return Program(PLAIN, "c++").compile("ptx").code.decode()
 
 
+def test_errors_quote_sources_that_are_no_utf8():
+    program = Program(b"// caf\xe9\nint main( { caf\xe9 }", "c++")
+    with pytest.raises(CompileError) as caught:
+        program.compile("ptx")
+    assert "error" in caught.value.log
+    assert "caf\udce9" in caught.value.source
+
+
 class TestMaking:
     @pytest.mark.parametrize("code_type", ["c++", "C++", SourceCodeType.CXX])
     @pytest.mark.parametrize("convert", [str, str.encode, lambda text: bytearray(text.encode())])
