@@ -68,7 +68,7 @@ int replace_file(const std::string& path, std::string_view bytes, mode_t mode) {
 int try_write_file(const std::string& path, std::string_view bytes) {
   (void)c_string(path, "the path of a file");  // the calls below would take a part of it
   struct stat there = {};
-  if (lstat(path.c_str(), &there) != 0) return replace_file(path, bytes, 0);
+  if (lstat(path.c_str(), &there) != 0) return errno == ENOENT ? replace_file(path, bytes, 0) : errno;
   if (!S_ISREG(there.st_mode)) return write_into(path, bytes);
   const int error = replace_file(path, bytes, there.st_mode & 07777);
   // A user may write to a file in a folder in which that user can't make one.
