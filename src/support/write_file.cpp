@@ -20,8 +20,12 @@ namespace {
 struct NewFile {
   std::string path = {};
   FileDescriptor file = {};
-  int error = 0;  // why there is none
+  int error = 0;            // why there is none
+  bool is_refused = false;  // the folder takes none of this user
 };
+
+// A user may write to a file in a folder in which that user can't make one, or can't replace another's.
+bool is_refusal(int error) { return error == EACCES || error == EPERM; }
 
 // A name that nobody uses. It is drawn: processes in different containers may have the same number and write to the
 // same folder. It is not made of the other name, which may be as long as names can be.
@@ -33,7 +37,7 @@ NewFile create_beside(const std::string& path) {
     NewFile made{text(folder, ".cuprum-new-", std::hex, drawn), {}};
     made.file = FileDescriptor(open(made.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (made.file) return made;
-    if (errno != EEXIST) return {.error = errno};
+    if (errno != EEXIST) return {.error = errno, .is_refused = is_refusal(errno)};
   }
 }
 
@@ -55,12 +59,14 @@ int write_into(const std::string& path, std::string_view bytes) {
 
 int replace_file(const std::string& path, std::string_view bytes, mode_t mode) {
   NewFile temporary = create_beside(path);
-  if (temporary.error != 0) return temporary.error;
-  if (mode != 0) (void)fchmod(temporary.file.get(), mode);  // of another's file the replacement is this user's
-  int error = write_all(temporary.file, bytes);
-  if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
+  if (!temporary.file) return temporary.is_refused ? write_into(path, bytes) : temporary.error;
+  // Some file systems, such as FAT, give all files the same rights.
+  const bool has_rights = mode == 0 || fchmod(temporary.file.get(), mode) == 0 || errno == EPERM || errno == EOPNOTSUPP;
+  int error = has_rights ? write_all(temporary.file, bytes) : errno;
+  const bool is_written = error == 0;
+  if (is_written && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) unlink(temporary.path.c_str());
-  return error;
+  return is_written && is_refusal(error) ? write_into(path, bytes) : error;
 }
 
 }  // namespace
@@ -70,9 +76,7 @@ int try_write_file(const std::string& path, std::string_view bytes) {
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0) return errno == ENOENT ? replace_file(path, bytes, 0) : errno;
   if (!S_ISREG(there.st_mode)) return write_into(path, bytes);
-  const int error = replace_file(path, bytes, there.st_mode & 07777);
-  // A user may write to a file in a folder in which that user can't make one.
-  return error == EACCES || error == EPERM ? write_into(path, bytes) : error;
+  return replace_file(path, bytes, there.st_mode & 07777);
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

@@ -116,7 +116,10 @@ TEST_F(SystemFaults, OfCodeInFiles) {
                                     code.save(file);
                                     EXPECT_EQ(ObjectCode::from_file(file).code(), code.code());
                                   }),
-                                  {{"fstat", "says only how much room will do, and reading goes on until the end"}}),
+                                  {{"fstat", "says only how much room will do, and reading goes on until the end"},
+                                   {"open", "where no file may be made, the one that is there is written to"},
+                                   {"rename", "one that may not be replaced is written to"},
+                                   {"fchmod", "some file systems give all files the same rights"}}),
             5);
 }
 
