@@ -124,10 +124,11 @@ void check_vector_size(InstructionForm& form) {
   const unsigned width = form.prototype.vector_width;
   if (width == 1) return;
   const unsigned element = bits(form.prototype.types.back());
-  if (width * element <= 128 || (width * element == 256 && element >= 32)) return;
+  const bool may_have_256 = form.prototype.opcode == Opcode::ld || form.prototype.opcode == Opcode::st;
+  if (width * element <= 128 || (may_have_256 && width * element == 256 && element >= 32)) return;
   form.rows.clear();
-  form.problem =
-      "'" + form.prototype.text + "' is too large: vectors have up to 128 bits, or 256 of 32-bit or 64-bit elements";
+  form.problem = "'" + form.prototype.text + "' is too large: vectors have up to 128 bits" +
+                 (may_have_256 ? ", or 256 of 32-bit or 64-bit elements" : "");
 }
 
 }  // namespace

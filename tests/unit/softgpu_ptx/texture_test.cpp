@@ -51,6 +51,13 @@ TEST(TextureInstruction, ChecksCoordinatesByTheGeometry) {
             "line 12, column 61: error: 'tex.grad.2d.v4.f32.f32' needs a vector of 2 elements here");
 }
 
+TEST(TextureInstruction, MovesNoMoreThan128BitsOfASurface) {
+  EXPECT_EQ(kernel_error("suld.b.1d.v4.b64.trap {%d1, %d2, %d3, %d4}, [%d1, {%r1}];"),
+            "line 12, column 1: error: 'suld.b.1d.v4.b64.trap' is too large: vectors have up to 128 bits");
+  EXPECT_EQ(kernel_error("sust.b.1d.v4.b64.trap [%d1, {%r1}], {%d1, %d2, %d3, %d4};"),
+            "line 12, column 1: error: 'sust.b.1d.v4.b64.trap' is too large: vectors have up to 128 bits");
+}
+
 TEST(TextureInstruction, NeedsAHandleInBrackets) {
   EXPECT_EQ(kernel_error("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1}];"),
             "line 12, column 39: error: '%r1' is a .u32, 'tex.1d.v4.f32.f32' needs a .u64 here");
