@@ -17,10 +17,11 @@ bool is_texture_target(GLenum target) {
 
 bool has_slices(GLenum target) { return target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY; }
 
-// The faces of a cube are images of their own, of which the first stands for all.
+// The faces of a cube are images of their own.
 GLenum first_image(GLenum target) {
   return target == GL_TEXTURE_CUBE_MAP ? static_cast<GLenum>(GL_TEXTURE_CUBE_MAP_POSITIVE_X) : target;
 }
+unsigned count_images(GLenum target) { return target == GL_TEXTURE_CUBE_MAP ? kFaces : 1; }
 
 class BoundTexture {
  public:
@@ -31,9 +32,9 @@ class BoundTexture {
       throw Error(Problem::unfit, "the texture was made for another target than " + std::to_string(target));
   }
 
-  unsigned parameter(unsigned level, GLenum name) const {
+  unsigned parameter(unsigned level, GLenum name, unsigned image = 0) const {
     GLint value = 0;
-    gl_->GetTexLevelParameteriv(first_image(target_), static_cast<GLint>(level), name, &value);
+    gl_->GetTexLevelParameteriv(first_image(target_) + image, static_cast<GLint>(level), name, &value);
     return static_cast<unsigned>(value);
   }
 
@@ -77,17 +78,30 @@ const ImageFormat& format_of(const CurrentContext& gl, const BoundTexture& textu
   return *format;
 }
 
-// Down from the first, as long as there is one of half the size: what is not there has no width.
+unsigned depth_of_level(const ImageDescription& first, unsigned level) {
+  return first.target == GL_TEXTURE_3D ? halved(first.depth, level) : first.depth;
+}
+
+// Whether all of a level is there, as large as it must be: OpenGL lets each level and each face have a size of its own.
+// What is not there has no width.
+bool has_level(const BoundTexture& texture, const ImageDescription& first, unsigned level) {
+  for (unsigned image = 0; image < count_images(first.target); ++image) {
+    const auto is = [&](GLenum name, unsigned value) { return texture.parameter(level, name, image) == value; };
+    if (!is(GL_TEXTURE_WIDTH, halved(first.width, level)) || !is(GL_TEXTURE_HEIGHT, halved(first.height, level)) ||
+        !is(GL_TEXTURE_INTERNAL_FORMAT, first.format->internal_format))
+      return false;
+    if (has_slices(first.target) && !is(GL_TEXTURE_DEPTH, depth_of_level(first, level))) return false;
+  }
+  return true;
+}
+
+// Down from the first, as long as there is one of half the size.
 unsigned count_levels(const BoundTexture& texture, const ImageDescription& first) {
   const bool volume = first.target == GL_TEXTURE_3D;
   const unsigned largest = std::max({first.width, first.height, volume ? first.depth : 0u});
   const unsigned last = texture.last_level();
   unsigned level = 1;
-  while (level <= last && largest >> level != 0 &&
-         texture.parameter(level, GL_TEXTURE_WIDTH) == halved(first.width, level) &&
-         texture.parameter(level, GL_TEXTURE_HEIGHT) == halved(first.height, level) &&
-         texture.parameter(level, GL_TEXTURE_INTERNAL_FORMAT) == first.format->internal_format)
-    ++level;
+  while (level <= last && largest >> level != 0 && has_level(texture, first, level)) ++level;
   return level;
 }
 
@@ -117,6 +131,8 @@ ImageDescription describe_image(const CurrentContext& gl, GLuint image, GLenum t
   description.format = &format_of(gl, texture);
   if (has_slices(target)) description.depth = texture.parameter(0, GL_TEXTURE_DEPTH);
   if (target == GL_TEXTURE_CUBE_MAP) description.depth = kFaces;
+  demand(has_level(texture, description, 0), Problem::unfit,
+         "the faces of the cube map have different sizes or formats, or some have no memory");
   description.levels = count_levels(texture, description);
   gl.check("asking for the properties of a texture");
   return description;
@@ -128,10 +144,9 @@ void read_image(const CurrentContext& gl, GLuint image, const ImageDescription& 
   const BoundTexture texture(gl, image, description.target);
   const PlainPixels plain(gl, Direction::from_gl);
   const ImageFormat& format = *description.format;
-  const unsigned images = description.target == GL_TEXTURE_CUBE_MAP ? kFaces : 1;
   const std::size_t bytes =
       std::size_t{halved(description.width, level)} * halved(description.height, level) * format.bytes();
-  for (unsigned i = 0; i < images; ++i)
+  for (unsigned i = 0; i < count_images(description.target); ++i)
     gl->GetTexImage(first_image(description.target) + i, static_cast<GLint>(level), format.transfer_format,
                     format.transfer_type, pixels + i * bytes);
   gl.check("reading a texture");
@@ -147,14 +162,12 @@ void write_image(const CurrentContext& gl, GLuint image, const ImageDescription&
   const auto width = static_cast<GLsizei>(halved(description.width, level)),
              height = static_cast<GLsizei>(halved(description.height, level));
   if (has_slices(description.target)) {
-    const auto depth = static_cast<GLsizei>(description.target == GL_TEXTURE_3D ? halved(description.depth, level)
-                                                                                : description.depth);
+    const auto depth = static_cast<GLsizei>(depth_of_level(description, level));
     gl->TexSubImage3D(description.target, at, 0, 0, 0, width, height, depth, format.transfer_format,
                       format.transfer_type, pixels);
   } else {
-    const unsigned images = description.target == GL_TEXTURE_CUBE_MAP ? kFaces : 1;
     const std::size_t bytes = std::size_t(width) * std::size_t(height) * format.bytes();
-    for (unsigned i = 0; i < images; ++i)
+    for (unsigned i = 0; i < count_images(description.target); ++i)
       gl->TexSubImage2D(first_image(description.target) + i, at, 0, 0, width, height, format.transfer_format,
                         format.transfer_type, pixels + i * bytes);
   }

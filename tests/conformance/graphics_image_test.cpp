@@ -120,6 +120,22 @@ TEST_F(GraphicsImage, HasLevels) {
   delete_texture(name);
 }
 
+TEST_F(GraphicsImage, HasNoLevelOfAnotherDepth) {
+  const GLuint name = make_texture(GL_TEXTURE_3D);
+  const auto words = random_words(4 * 4 * 4, 3);
+  GL(glTexImage3D)(GL_TEXTURE_3D, 0, GL_R32UI, 4, 4, 4, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, words.data());
+  GL(glTexImage3D)(GL_TEXTURE_3D, 1, GL_R32UI, 2, 2, 512, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, nullptr);
+  {
+    Registered image = Registered::image(name, GL_TEXTURE_3D);
+    ASSERT_SUCCESS(image.map());
+    EXPECT_EQ(read_array<std::uint32_t>(image.array(), 4, 4, 4), words);
+    CUarray array = nullptr;
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphicsSubResourceGetMappedArray)(&array, image.get(), 0, 1));
+    ASSERT_SUCCESS(image.unmap());
+  }
+  delete_texture(name);
+}
+
 TEST_F(GraphicsImage, HasSlices) {
   const GLuint name = make_texture(GL_TEXTURE_3D);
   const auto words = random_words(4 * 3 * 5, 3);
@@ -174,6 +190,24 @@ TEST_F(GraphicsImage, HasFaces) {
   EXPECT_EQ(image_of<std::uint32_t>(name, GL_TEXTURE_CUBE_MAP, GL_TEXTURE_CUBE_MAP_NEGATIVE_Y, 0, GL_RED_INTEGER,
                                     GL_UNSIGNED_INT, 16),
             random_words(16, 30));
+  delete_texture(name);
+}
+
+TEST_F(GraphicsImage, HasFacesThatAreAlike) {
+  if (!is_softgpu()) GTEST_SKIP() << "what NVIDIA's driver returns is not documented";
+  const GLuint name = make_texture(GL_TEXTURE_CUBE_MAP);
+  const auto put_face = [&](unsigned face, GLenum format, GLsizei size) {
+    GL(glTexImage2D)(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, static_cast<GLint>(format), size, size, 0, GL_RGBA,
+                     GL_UNSIGNED_BYTE, nullptr);
+  };
+  for (unsigned face = 0; face < 5; ++face) put_face(face, GL_RGBA8, 4);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, try_register(name, GL_TEXTURE_CUBE_MAP)) << "one is missing";
+  put_face(5, GL_RGBA8, 512);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, try_register(name, GL_TEXTURE_CUBE_MAP)) << "one is larger";
+  put_face(5, GL_RGBA32F, 4);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, try_register(name, GL_TEXTURE_CUBE_MAP)) << "one has another format";
+  put_face(5, GL_RGBA8, 4);
+  EXPECT_SUCCESS(try_register(name, GL_TEXTURE_CUBE_MAP));
   delete_texture(name);
 }
 
