@@ -38,13 +38,6 @@ class BoundTexture {
     return static_cast<unsigned>(value);
   }
 
-  unsigned last_level() const {
-    if (target_ == GL_TEXTURE_RECTANGLE) return 0;
-    GLint value = 0;
-    gl_->GetTexParameteriv(target_, GL_TEXTURE_MAX_LEVEL, &value);
-    return static_cast<unsigned>(value);
-  }
-
  private:
   const CurrentContext& gl_;
   GLenum target_;
@@ -95,13 +88,14 @@ bool has_level(const BoundTexture& texture, const ImageDescription& first, unsig
   return true;
 }
 
-// Down from the first, as long as there is one of half the size.
+// Down from the first, as long as there is one of half the size. GL_TEXTURE_MAX_LEVEL, which is of how OpenGL samples
+// the texture, does not count.
 unsigned count_levels(const BoundTexture& texture, const ImageDescription& first) {
+  if (first.target == GL_TEXTURE_RECTANGLE) return 1;
   const bool volume = first.target == GL_TEXTURE_3D;
   const unsigned largest = std::max({first.width, first.height, volume ? first.depth : 0u});
-  const unsigned last = texture.last_level();
   unsigned level = 1;
-  while (level <= last && largest >> level != 0 && has_level(texture, first, level)) ++level;
+  while (largest >> level != 0 && has_level(texture, first, level)) ++level;
   return level;
 }
 
@@ -136,6 +130,12 @@ ImageDescription describe_image(const CurrentContext& gl, GLuint image, GLenum t
   description.levels = count_levels(texture, description);
   gl.check("asking for the properties of a texture");
   return description;
+}
+
+bool still_has(const CurrentContext& gl, GLuint image, const ImageDescription& description) {
+  ImageDescription now = describe_image(gl, image, description.target);
+  now.levels = std::min(now.levels, description.levels);
+  return now == description;
 }
 
 void read_image(const CurrentContext& gl, GLuint image, const ImageDescription& description, unsigned level,

@@ -21,6 +21,9 @@ struct ImageDescription {
 // Throws Problem::no_object, or Problem::unfit where the object's target is another one or CUDA does not take such.
 ImageDescription describe_image(const CurrentContext& gl, GLuint image, GLenum target);
 
+// Whether the image is as it was described; levels may have come to it. Throws as describe_image() does.
+bool still_has(const CurrentContext& gl, GLuint image, const ImageDescription& description);
+
 // A level, rows without gaps, slices, layers or faces one after the other; after, and before, all other work with the
 // image that the context is given.
 void read_image(const CurrentContext& gl, GLuint image, const ImageDescription& description, unsigned level,

@@ -120,6 +120,40 @@ TEST_F(GraphicsImage, HasLevels) {
   delete_texture(name);
 }
 
+TEST_F(GraphicsImage, MayBeGivenMoreLevelsAfterItWasRegistered) {
+  const GLuint name = make_picture(4, 4, random_words(16, 2));
+  {
+    Registered image = Registered::image(name, GL_TEXTURE_2D);
+    GL(glBindTexture)(GL_TEXTURE_2D, name);
+    GL(glGenerateMipmap)(GL_TEXTURE_2D);
+    ASSERT_SUCCESS(image.map());
+    CUarray array = nullptr;
+    EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphicsSubResourceGetMappedArray)(&array, image.get(), 0, 1));
+    fill_array(image.array(), 4, 4, 1, random_words(16, 3));
+    ASSERT_SUCCESS(image.unmap());
+  }
+  EXPECT_EQ(image_of<std::uint32_t>(name, GL_TEXTURE_2D, GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, 16),
+            random_words(16, 3));
+  delete_texture(name);
+}
+
+TEST_F(GraphicsImage, HasItsLevelsWhicheverOpenGLIsToSample) {
+  const GLuint name = make_texture(GL_TEXTURE_2D);
+  GL(glTexStorage2D)(GL_TEXTURE_2D, 3, GL_R32UI, 8, 4);
+  {
+    Registered image = Registered::image(name, GL_TEXTURE_2D);
+    ASSERT_SUCCESS(image.map());
+    GL(glTexParameteri)(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 1);
+    fill_array(image.array(0, 2), 2, 1, 1, std::vector<std::uint32_t>{77, 88});
+    ASSERT_SUCCESS(image.unmap());
+    EXPECT_EQ(image_of<std::uint32_t>(name, GL_TEXTURE_2D, GL_TEXTURE_2D, 2, GL_RED_INTEGER, GL_UNSIGNED_INT, 2),
+              (std::vector<std::uint32_t>{77, 88}));
+    EXPECT_SUCCESS(image.map());
+    EXPECT_SUCCESS(image.unmap());
+  }
+  delete_texture(name);
+}
+
 TEST_F(GraphicsImage, HasNoLevelOfAnotherDepth) {
   const GLuint name = make_texture(GL_TEXTURE_3D);
   const auto words = random_words(4 * 4 * 4, 3);

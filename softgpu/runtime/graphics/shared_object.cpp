@@ -95,7 +95,7 @@ SharedImage::SharedImage(const CurrentContext& gl, unsigned name, unsigned targe
 }
 
 void SharedImage::require_unchanged(const CurrentContext& gl) const {
-  opengl::demand(opengl::describe_image(gl, name_, description_.target) == description_, Problem::no_object,
+  opengl::demand(opengl::still_has(gl, name_, description_), Problem::no_object,
                  "the image is another one than when it was registered: register it again");
 }
 
