@@ -14,12 +14,11 @@ std::uint32_t channel_order(unsigned channels) { return channels == 1 ? 0x10b0 :
 }  // namespace
 
 std::uint32_t query(const Image& image, abi::ImageQuery query, std::uint32_t level_index) {
-  const std::uint32_t level = std::min(level_index, image.level_count - 1);
-  const auto shrunk = [&](std::uint32_t size) { return size == 0 ? 0 : std::max(size >> level, 1u); };
+  const Level& level = image.levels[std::min(level_index, image.level_count - 1)];
   switch (query) {
-    case abi::ImageQuery::width: return image.levels[level].width;
-    case abi::ImageQuery::height: return shrunk(image.height);
-    case abi::ImageQuery::depth: return shrunk(image.depth);
+    case abi::ImageQuery::width: return level.width;
+    case abi::ImageQuery::height: return image.height != 0 ? level.height : 0;
+    case abi::ImageQuery::depth: return image.depth != 0 ? level.slices : 0;
     case abi::ImageQuery::array_size: return image.layered ? image.layers() : 0;
     case abi::ImageQuery::mipmap_levels: return image.level_count;
     case abi::ImageQuery::samples: return 1;

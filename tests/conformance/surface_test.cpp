@@ -258,5 +258,19 @@ TEST_F(MipmappedTexture, StaysWithinItsLimitsAndItsView) {
             (std::vector<float>{10, 20, 20}));
 }
 
+TEST_F(MipmappedTexture, HasTheExtentsOfTheLevelsInItsView) {
+  CUDA_RESOURCE_VIEW_DESC view{};
+  view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+  view.width = view.height = kSize;
+  view.firstMipmapLevel = 1;
+  view.lastMipmapLevel = 2;
+  const TestTexture viewed(resource_, sampling(CU_TR_FILTER_MODE_POINT), &view);
+  const auto extents = run_on_lanes(
+      "txq.width.b32 %r4, [%h]; txq.height.b32 %r5, [%h];\n"
+      "txq.level.width.b32 %r6, [%h], 1; txq.level.height.b32 %r7, [%h], 1;",
+      viewed.get(), {lanes(0)});
+  EXPECT_EQ(extents[0], (Lanes{kSize / 2, kSize / 2, kSize / 4, kSize / 4}));
+}
+
 }  // namespace
 }  // namespace conformance
