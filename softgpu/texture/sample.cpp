@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "softgpu/texture/coordinate.hpp"
@@ -53,18 +52,6 @@ Span span(const Sampler& sampler, float coordinate, std::uint32_t size, unsigned
 
 // For numbers that fit.
 std::int32_t floor_to_int(float value) { return static_cast<std::int32_t>(std::floor(value)); }
-
-// A weighted sum of samples.
-class SumOfSamples {
- public:
-  void add(const Words& sample, float weight) {
-    for (std::size_t k = 0; k < 4; ++k) sum_[k] += weight * std::bit_cast<float>(sample[k]);
-  }
-  Words words() const { return std::bit_cast<Words>(sum_); }
-
- private:
-  std::array<float, 4> sum_{};
-};
 
 Span only(std::int32_t index) { return {{index, index}, 0}; }
 
@@ -224,18 +211,17 @@ Words sample(const Texture& texture, Geometry geometry, const Position& at, cons
   const float x = length(right), y = length(down);
   const float longer = std::fmax(x, y), shorter = std::fmin(x, y);
   // A long and narrow footprint is covered by several samples along it, each of the detail that the narrow side needs.
-  float samples = 1;
+  float count = 1;
   if (longer > shorter && geometry != Geometry::cube)
-    samples =
-        std::fmin(std::ceil(longer / std::fmax(shorter, 1.0f)), static_cast<float>(texture.sampler.max_anisotropy));
-  const float level = level_of(longer / samples);
-  if (samples == 1) return sample(texture, geometry, at, level);
-  SumOfSamples result;
-  for (float k = 0; k < samples; ++k) {
-    const float distance = (k + 0.5f) / samples - 0.5f;
-    result.add(sample(texture, geometry, moved(at, x > y ? gradients.dx : gradients.dy, distance), level), 1 / samples);
+    count = std::fmin(std::ceil(longer / std::fmax(shorter, 1.0f)), static_cast<float>(texture.sampler.max_anisotropy));
+  const float level = level_of(longer / count);
+  if (count == 1) return sample(texture, geometry, at, level);
+  std::array<Words, kMostAnisotropy> samples;
+  for (unsigned k = 0; k < static_cast<unsigned>(count); ++k) {
+    const float distance = (static_cast<float>(k) + 0.5f) / count - 0.5f;
+    samples[k] = sample(texture, geometry, moved(at, x > y ? gradients.dx : gradients.dy, distance), level);
   }
-  return result.words();
+  return texture.reader.average(std::span(samples).first(static_cast<std::size_t>(count)));
 }
 
 Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std::int32_t level_index) {

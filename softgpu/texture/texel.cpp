@@ -27,6 +27,15 @@ std::int64_t without_weights(std::int64_t sum) { return (sum + kWeightOne / 2) >
 // Halves are rounded towards zero.
 std::int32_t nearest_integer(float value) { return static_cast<std::int32_t>(std::ceil(std::abs(value) - 0.5f)); }
 
+// What samples that are alike have as their mean is the same again: a double holds the sum of so few.
+struct ReadAsFloat {
+  static std::uint32_t mean(std::span<const Words> samples, unsigned channel) {
+    double sum = 0;
+    for (const Words& sample : samples) sum += static_cast<double>(std::bit_cast<float>(sample[channel]));
+    return word(static_cast<float>(sum / static_cast<double>(samples.size())));
+  }
+};
+
 // What each kind of channel becomes, alone and blended, and the border's. `Stored` is its form in memory. Channels that
 // a texel lacks read as zero.
 template <typename T>
@@ -37,12 +46,17 @@ struct Integer {
   static std::uint32_t blend(const Corners& corners, const Values<T>& values, unsigned) {
     return static_cast<std::uint32_t>(without_weights(weighted_sum(corners, values)));
   }
+  static std::uint32_t mean(std::span<const Words> samples, unsigned channel) {
+    double sum = 0;
+    for (const Words& sample : samples) sum += static_cast<double>(static_cast<Wide>(sample[channel]));
+    return static_cast<std::uint32_t>(std::llround(sum / static_cast<double>(samples.size())));
+  }
   static T store(std::uint32_t colour, unsigned) { return static_cast<T>(colour); }
 };
 
 // Sums have 16 bits, the sign included: what 8-bit texels are widened to.
 template <typename T>
-struct Normalized {
+struct Normalized : ReadAsFloat {
   using Stored = T;
   static constexpr auto kOne = static_cast<float>(std::numeric_limits<T>::max());
 
@@ -127,7 +141,7 @@ std::uint32_t blend_floats(const Corners& corners, const Values<T>& values) {
   return word(static_cast<float>(sum));
 }
 
-struct Half {
+struct Half : ReadAsFloat {
   using Stored = std::uint16_t;
   static std::uint32_t read(std::uint16_t value, unsigned) { return word(half_to_float(value)); }
   static std::uint32_t blend(const Corners& corners, const Values<std::uint16_t>& values, unsigned) {
@@ -136,7 +150,7 @@ struct Half {
   static std::uint16_t store(std::uint32_t colour, unsigned) { return float_to_half_towards_zero(colour); }
 };
 
-struct Float {
+struct Float : ReadAsFloat {
   using Stored = std::uint32_t;
   static std::uint32_t read(std::uint32_t value, unsigned) { return value; }
   static std::uint32_t blend(const Corners& corners, const Values<std::uint32_t>& values, unsigned) {
@@ -146,7 +160,7 @@ struct Float {
 };
 
 // Linear light has at most 8 bits: a number of steps, whose size depends on the encoded value.
-struct Srgb {
+struct Srgb : ReadAsFloat {
   using Stored = std::uint8_t;
 
   static int step_of(unsigned encoded) {
@@ -217,6 +231,13 @@ Words blend_texels(const Corners& corners) {
 }
 
 template <typename Channel, unsigned kChannels>
+Words average_texels(std::span<const Words> samples) {
+  Words words{};
+  for (unsigned k = 0; k < kChannels; ++k) words[k] = Channel::mean(samples, k);
+  return words;
+}
+
+template <typename Channel, unsigned kChannels>
 void store_texel(const Words& colour, std::byte* texel) {
   std::array<typename Channel::Stored, kChannels> stored;
   for (unsigned k = 0; k < kChannels; ++k) stored[k] = Channel::store(colour[k], k);
@@ -226,7 +247,7 @@ void store_texel(const Words& colour, std::byte* texel) {
 template <typename Channel, unsigned kChannels>
 TexelReader reader_of() {
   return {kChannels * sizeof(typename Channel::Stored), read_texel<Channel, kChannels>,
-          blend_texels<Channel, kChannels>, store_texel<Channel, kChannels>};
+          blend_texels<Channel, kChannels>, average_texels<Channel, kChannels>, store_texel<Channel, kChannels>};
 }
 
 template <typename Channel>

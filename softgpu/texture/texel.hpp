@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "softgpu/texture/blend.hpp"
 
@@ -31,6 +32,8 @@ struct TexelReader {
   unsigned bytes = 0;
   Words (*read)(const std::byte* texel) = nullptr;
   Words (*blend)(const Corners& corners) = nullptr;
+  // The mean of several samples.
+  Words (*average)(std::span<const Words> samples) = nullptr;
   // The texel that shows a border's colour: floats, or for what reads as integers their bits.
   void (*store)(const Words& colour, std::byte* texel) = nullptr;
 };

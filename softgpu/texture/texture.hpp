@@ -10,6 +10,8 @@ namespace softgpu::texture {
 enum class AddressMode : std::uint8_t { wrap, clamp, mirror, border };
 enum class Filter : std::uint8_t { point, linear };
 
+inline constexpr unsigned kMostAnisotropy = 16;
+
 struct Sampler {
   std::array<AddressMode, 3> address{AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
   Filter filter = Filter::point;
@@ -17,7 +19,7 @@ struct Sampler {
   bool normalized_coordinates = false;
   bool seamless_cube = false;
   float level_bias = 0, min_level = 0, max_level = 0;
-  unsigned max_anisotropy = 1;
+  unsigned max_anisotropy = 1;                     // to kMostAnisotropy
   std::array<std::byte, kMaxTexelBytes> border{};  // a texel of its colour
 };
 

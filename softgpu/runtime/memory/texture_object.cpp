@@ -144,7 +144,7 @@ texture::Sampler sampler_of(const CUDA_TEXTURE_DESC& sampling, bool is_mipmapped
   sampler.level_bias = sampling.mipmapLevelBias;
   sampler.min_level = sampling.minMipmapLevelClamp;
   sampler.max_level = sampling.maxMipmapLevelClamp;
-  sampler.max_anisotropy = std::clamp(sampling.maxAnisotropy, 1u, 16u);
+  sampler.max_anisotropy = std::clamp(sampling.maxAnisotropy, 1u, texture::kMostAnisotropy);
   return sampler;
 }
 

@@ -98,6 +98,34 @@ TEST(Sample, OfAnAnisotropicTextureCoversItsFootprint) {
   EXPECT_NEAR(first(sample(texture, Geometry::plane, beside, wide)), 0.3, 0.05);
 }
 
+// A plane of one value, and gradients that ask for each number of samples.
+template <typename Expect>
+void sample_with_any_anisotropy(Texture& texture, Expect&& expect) {
+  texture.sampler.filter = Filter::linear;
+  texture.sampler.normalized_coordinates = true;
+  texture.sampler.max_anisotropy = 16;
+  for (float samples = 1; samples <= 20; ++samples) {
+    const Gradients wide{{samples / 4, 0, 0}, {0, 1 / 4.0f, 0}};
+    expect(sample(texture, Geometry::plane, {0.5f, 0.5f, 0, 0}, wide)[0]);
+  }
+}
+
+TEST(Sample, OfAnAnisotropicTextureOfOneValueIsThatValue) {
+  for (const float value : {1.0f, 0.1f, 3e38f, -7.0f}) {
+    FloatTexture texture(4, 4, 1, std::vector<float>(16, value));
+    sample_with_any_anisotropy(texture, [&](std::uint32_t word) { EXPECT_EQ(std::bit_cast<float>(word), value); });
+  }
+}
+
+TEST(Sample, OfAnAnisotropicTextureOfIntegersIsTheirMean) {
+  const auto bits = [](std::int32_t value) { return std::bit_cast<float>(value); };
+  for (const std::int32_t value : {5, -5, 0x7fffffff}) {
+    FloatTexture texture(4, 4, 1, std::vector<float>(16, bits(value)));
+    texture.reader = texel_reader({ChannelType::s32, 1}, Reading::element);
+    sample_with_any_anisotropy(texture, [&](std::uint32_t word) { EXPECT_EQ(static_cast<std::int32_t>(word), value); });
+  }
+}
+
 TEST(Sample, TakesAnyNumberForACoordinate) {
   FloatTexture texture(4, 4, 1, std::vector<float>(16, 1.0f));
   for (const AddressMode mode : {AddressMode::wrap, AddressMode::clamp, AddressMode::mirror, AddressMode::border})
