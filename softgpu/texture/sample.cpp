@@ -244,6 +244,7 @@ Words fetch(const Texture& texture, Geometry geometry, const TexelIndex& at, std
 }
 
 Words gather(const Texture& texture, const Position& at, unsigned channel) {
+  if (texture.is_linear_memory) return {};  // which is read by index only
   const Level& level = texture.image.levels[0];
   const Sampler& sampler = texture.sampler;
   const auto pair = [&](float coordinate, std::uint32_t size, unsigned axis) {

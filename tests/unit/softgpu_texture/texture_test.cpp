@@ -126,6 +126,12 @@ TEST(Sample, OfAnAnisotropicTextureOfIntegersIsTheirMean) {
   }
 }
 
+TEST(Sample, GathersNothingFromLinearMemory) {
+  FloatTexture texture(4, 1, 1, {1, 2, 3, 4});
+  texture.is_linear_memory = true;
+  EXPECT_EQ(gather(texture, {1.5f, 0.5f, 0, 0}, 0), Words{});
+}
+
 TEST(Sample, TakesAnyNumberForACoordinate) {
   FloatTexture texture(4, 4, 1, std::vector<float>(16, 1.0f));
   for (const AddressMode mode : {AddressMode::wrap, AddressMode::clamp, AddressMode::mirror, AddressMode::border})
