@@ -24,7 +24,7 @@ struct TexelFormat {
   bool operator==(const TexelFormat&) const = default;
 };
 
-// Four 32-bit registers' worth, integers or the bits of floats. Channels that the format lacks read 0, the fourth 1.
+// Four 32-bit registers' worth, integers or the bits of floats. Channels that the format lacks read 0.
 using Words = std::array<std::uint32_t, 4>;
 
 // The functions for one kind of texel, chosen once for a texture, so that reading never looks at the format.
