@@ -17,6 +17,12 @@ using texture::FilterModeType;
 
 namespace {
 
+/// The name of an option's mode, which may have been assigned after the options were made.
+std::string mode_from(nb::handle options, const char* name, const char* enumeration) {
+  const nb::object mode = of_texture_options("mode")(name, options.attr(name), of_texture_options(enumeration));
+  return nb::cast<std::string>(nb::str(mode));
+}
+
 AddressModeType address_mode_from(nb::handle mode) {
   const std::string name = nb::cast<std::string>(nb::str(mode));
   if (name == "wrap") return AddressModeType::wrap;
@@ -30,8 +36,7 @@ texture::AddressModes address_modes_from(nb::handle given) {
 }
 
 FilterModeType filter_mode_from(nb::handle options, const char* name) {
-  return nb::cast<std::string>(nb::str(nb::object(options.attr(name)))) == "linear" ? FilterModeType::linear
-                                                                                    : FilterModeType::point;
+  return mode_from(options, name, "FilterModeType") == "linear" ? FilterModeType::linear : FilterModeType::point;
 }
 
 unsigned anisotropy_from(nb::handle options) {
@@ -45,7 +50,7 @@ texture::TextureObjectOptions sampling_from(nb::handle given) {
   texture::TextureObjectOptions options{
       .address_mode = address_modes_from(nb::object(given.attr("address_mode"))),
       .filter_mode = filter_mode_from(given, "filter_mode"),
-      .read_mode = nb::cast<std::string>(nb::str(nb::object(given.attr("read_mode")))) == "normalized_float"
+      .read_mode = mode_from(given, "read_mode", "ReadModeType") == "normalized_float"
                        ? texture::ReadModeType::normalized_float
                        : texture::ReadModeType::element_type,
       .normalized_coords = flag(given, "normalized_coords"),

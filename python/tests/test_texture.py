@@ -341,6 +341,18 @@ class TestTexture:
         with pytest.raises(TypeError):
             texture_of(device, image, border_color=color)
 
+    def test_modes_that_were_assigned_to_options_are_checked(self, device, image):
+        resource = ResourceDescriptor.from_opaque_array(image)
+        for name in ("filter_mode", "read_mode", "mipmap_filter_mode", "address_mode"):
+            for value in ("LINEAR", ("no such",)):
+                options = TextureObjectOptions()
+                setattr(options, name, value)
+                with pytest.raises(ValueError, match=name):
+                    device.create_texture_object(resource=resource, options=options)
+        options = TextureObjectOptions()
+        options.filter_mode = "linear"
+        assert device.create_texture_object(resource=resource, options=options).options is options
+
     def test_cycles_are_collected(self, device, image):
         class Options(TextureObjectOptions):
             pass
