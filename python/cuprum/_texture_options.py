@@ -143,7 +143,7 @@ class MipmappedArrayOptions:
         self.format = array_format(self.format)
         self.num_channels = channels(self.num_channels)
         self.shape = array_shape(self.shape)
-        if not hasattr(self.num_levels, "__int__"):
+        if not hasattr(self.num_levels, "__int__") and not hasattr(self.num_levels, "__index__"):
             raise TypeError(f"num_levels must be an int, not {type(self.num_levels).__name__}")
         self.num_levels = int(self.num_levels)
         if self.num_levels < 1:

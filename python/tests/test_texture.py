@@ -220,6 +220,15 @@ class TestMipmappedArray:
         assert made.handle == 0
         assert repr(made) == "MipmappedArray(shape=(16, 4), format=UINT16, num_channels=2, num_levels=3)"
 
+    def test_takes_whatever_counts_for_the_number_of_levels(self):
+        class Two:
+            def __index__(self):
+                return 2
+
+        assert MipmappedArrayOptions((4,), "uint8", 1, Two()).num_levels == 2
+        with pytest.raises(TypeError, match="num_levels must be an int, not list"):
+            MipmappedArrayOptions((4,), "uint8", 1, [2])
+
     def test_refuses_levels_that_are_not_there(self, device):
         options = {"shape": (16,), "format": "uint8", "num_channels": 1}
         made = device.create_mipmapped_array({**options, "num_levels": 2})
