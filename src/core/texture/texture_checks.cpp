@@ -8,6 +8,7 @@ namespace cuprum::core {
 
 using detail::Access;
 using support::text;
+using texture::AddressModeType;
 using texture::ArrayFormatType;
 using texture::FilterModeType;
 using texture::ReadModeType;
@@ -102,10 +103,27 @@ void check_cubemap(std::string_view what, const ResourceDescriptor& resource, co
   throw InvalidArgument(text(what, ": seamless_cubemap is for cubemaps, and this is none"));
 }
 
+/// Of an enumeration whose members are numbered without gaps.
+template <typename Enumeration>
+void check_mode(std::string_view what, std::string_view name, Enumeration value, Enumeration last,
+                const char* enumeration) {
+  if (static_cast<unsigned>(value) <= static_cast<unsigned>(last)) return;
+  throw InvalidArgument(text(what, ": ", name, " is ", value, ", which is no ", enumeration));
+}
+
+void check_modes(std::string_view what, const TextureObjectOptions& options) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    check_mode(what, "address_mode", options.address_mode[axis], AddressModeType::border, "AddressModeType");
+  check_mode(what, "filter_mode", options.filter_mode, FilterModeType::linear, "FilterModeType");
+  check_mode(what, "mipmap_filter_mode", options.mipmap_filter_mode, FilterModeType::linear, "FilterModeType");
+  check_mode(what, "read_mode", options.read_mode, ReadModeType::normalized_float, "ReadModeType");
+}
+
 }  // namespace
 
 void check_texture(int device, const ResourceDescriptor& resource, const TextureObjectOptions& options) {
   constexpr std::string_view what = "creating a texture";
+  check_modes(what, options);
   check_device(what, device, resource);
   if (resource.memory()) check_memory(what, device, resource);
   const ArrayFormatType format = format_of(resource);

@@ -217,6 +217,18 @@ TEST_F(TextureObjectTest, RefusesReadModesThatDoNotGoWithTheFormat) {
               HasSubstr("a mipmapped array needs normalized_coords"));
 }
 
+TEST_F(TextureObjectTest, RefusesModesThatThereAreNot) {
+  const auto refusal = [&](const TextureObjectOptions& options) {
+    return error_of<InvalidArgument>([&] { texture(image, options); });
+  };
+  const auto filter = static_cast<FilterModeType>(7);
+  EXPECT_THAT(refusal({.address_mode = {AddressModeType::wrap, static_cast<AddressModeType>(4)}}),
+              HasSubstr("address_mode is an unknown value (4), which is no AddressModeType"));
+  EXPECT_THAT(refusal({.filter_mode = filter}), HasSubstr("filter_mode is an unknown value (7)"));
+  EXPECT_THAT(refusal({.mipmap_filter_mode = filter}), HasSubstr("mipmap_filter_mode is an unknown value (7)"));
+  EXPECT_THAT(refusal({.read_mode = static_cast<ReadModeType>(2)}), HasSubstr("which is no ReadModeType"));
+}
+
 class SurfaceObjectTest : public TextureTest {};
 
 TEST_F(SurfaceObjectTest, IsWrittenByKernels) {
