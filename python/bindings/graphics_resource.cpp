@@ -52,6 +52,7 @@ GraphicsResourceOptions options_of(nb::handle flags) {
 PythonGraphicsResource from_gl_buffer(nb::handle gl_buffer, nb::handle flags, nb::handle stream) {
   const auto name = value_from<unsigned>(gl_buffer, "gl_buffer");
   const GraphicsResourceOptions options = options_of(flags);
+  if (!stream.is_none()) own_stream_from(stream);  // what is none is refused here, not by `with`
   return {.resource = without_gil([&] { return GraphicsResource::from_gl_buffer(name, options); }),
           .stream = nb::borrow(stream)};
 }

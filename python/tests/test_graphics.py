@@ -76,6 +76,11 @@ def test_resource_as_a_context_manager(gl, name, stream):
     assert gl.contents(name, 256) == bytes([3]) * 256
 
 
+def test_refuses_what_is_no_stream_before_with_maps_on_it(gl, name):
+    with pytest.raises(TypeError, match="stream"):
+        GraphicsResource.from_gl_buffer(name, stream=3)
+
+
 def test_a_mapping_stays_that_nobody_keeps(gl, name, stream, device):
     resource = GraphicsResource.from_gl_buffer(name)
     resource.map(stream=stream)
