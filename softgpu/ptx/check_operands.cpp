@@ -175,13 +175,16 @@ class Checker {
     if (auto* vector = std::get_if<VectorOperand>(&operand.value); !vector && wanted == 1)
       operand.value = VectorOperand{{operand}};
     auto* vector = std::get_if<VectorOperand>(&operand.value);
-    if (!vector || vector->elements.size() != wanted)
+    const std::size_t count = vector ? vector->elements.size() : 0;
+    const bool has_ignored = !is_gradient && count > wanted && (count == 2 || count == 4);
+    if (count != wanted && !has_ignored)
       return refuse(operand.where, quoted(instruction_.text) + " needs a vector of " + std::to_string(wanted) +
                                        (wanted == 1 ? " element here" : " elements here"));
-    for (std::size_t k = 0; k < wanted && !problem_; ++k) {
+    for (std::size_t k = 0; k < count && !problem_; ++k) {
       const bool is_layer = geometry->layered && !is_gradient && k == 0;
       check_scalar({}, vector->elements[k], is_layer ? Type::u32 : type_for(rule));
     }
+    vector->elements.resize(wanted);
   }
 
   static bool is_32_bit_space(std::optional<Space> space) {

@@ -42,6 +42,25 @@ TEST(TextureInstruction, HasItsHandleAndItsCoordinatesAsTwoOperands) {
   EXPECT_EQ(std::get<VectorOperand>(tex.operands[3].value).elements.size(), 2u);
 }
 
+TEST(TextureInstruction, IgnoresFurtherElementsOfAVectorOfCoordinates) {
+  for (const char* statement : {
+           "tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}];",
+           "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7, %f8}];",
+           "tex.a1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r5, %r6, %r7, %r8}];",
+           "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7, %f8}];",
+           "suld.b.2d.b32.trap {%r1}, [%d1, {%r5, %r6, %r7, %r8}];",
+           "sust.b.1d.b32.trap [%d1, {%r5, %r6}], {%r1};",
+       })
+    EXPECT_EQ(kernel_error(statement), "") << statement;
+  const Instruction tex = parsed_instruction("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7, %f8}];");
+  ASSERT_EQ(tex.operands.size(), 3u);
+  EXPECT_EQ(std::get<VectorOperand>(tex.operands[2].value).elements.size(), 2u);
+  EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7}];"),
+            "line 12, column 47: error: 'tex.2d.v4.f32.f32' needs a vector of 2 elements here");
+  EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7, %r8}];"),
+            "line 12, column 63: error: '%r8' is a .u32, 'tex.2d.v4.f32.f32' needs a .f32 here");
+}
+
 TEST(TextureInstruction, ChecksCoordinatesByTheGeometry) {
   EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%d1, {%f1}];"),
             "line 12, column 44: error: 'tex.2d.v4.f32.f32' needs a vector of 2 elements here");
