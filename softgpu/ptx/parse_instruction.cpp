@@ -104,10 +104,19 @@ void Parser::parse_texture_operands(Instruction& instruction, const std::vector<
     if (reader_.accept("|")) instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
     reader_.expect(",", "behind the result");
   }
-  parse_texture_address(instruction.operands, std::any_of(rules.begin(), rules.end(), [](const OperandRule& rule) {
-                          return rule.kind == OperandRule::Kind::coordinates;
-                        }));
-  while (reader_.accept(",")) instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
+  const auto coordinates = std::find_if(
+      rules.begin(), rules.end(), [](const OperandRule& rule) { return rule.kind == OperandRule::Kind::coordinates; });
+  parse_texture_address(instruction.operands, coordinates != rules.end());
+  // What follows of the row; tex and tld4 may have two more.
+  auto left = coordinates == rules.end() ? 0 : rules.end() - coordinates - 1;
+  const bool samples = instruction.opcode == Opcode::tex || instruction.opcode == Opcode::tld4;
+  while (reader_.accept(",")) {
+    if (samples && left-- == 0)
+      reader_.fail(reader_.peek().where,
+                   "softgpu does not run '" + instruction.text + "' with an offset or a depth to compare with",
+                   Diagnostic::Cause::unsupported);
+    instruction.operands.push_back(parse_operand(OperandRule::Kind::value));
+  }
 }
 
 // call (results), callee, (arguments), prototype; all but the callee may be left out.

@@ -70,6 +70,19 @@ TEST(TextureInstruction, ChecksCoordinatesByTheGeometry) {
             "line 12, column 61: error: 'tex.grad.2d.v4.f32.f32' needs a vector of 2 elements here");
 }
 
+TEST(TextureInstruction, HasNeitherOffsetsNorDepthsYet) {
+  const std::string refusal = "with an offset or a depth to compare with";
+  EXPECT_EQ(kernel_error("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}], {%r1, %r2};"),
+            "line 12, column 60: error: softgpu does not run 'tex.2d.v4.f32.f32' " + refusal);
+  EXPECT_EQ(kernel_error("tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [%d1, {%f5, %f6}], %f7, {%r1, %r2};"),
+            "line 12, column 75: error: softgpu does not run 'tex.level.2d.v4.f32.f32' " + refusal);
+  EXPECT_EQ(kernel_error("tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}], %f7;"),
+            "line 12, column 63: error: softgpu does not run 'tld4.r.2d.v4.f32.f32' " + refusal);
+  const ParseResult result = parse(kernel_with("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5}], {%r1};"));
+  ASSERT_EQ(result.diagnostics.size(), 1u);
+  EXPECT_EQ(result.diagnostics[0].cause, Diagnostic::Cause::unsupported);
+}
+
 TEST(TextureInstruction, MovesNoMoreThan128BitsOfASurface) {
   EXPECT_EQ(kernel_error("suld.b.1d.v4.b64.trap {%d1, %d2, %d3, %d4}, [%d1, {%r1}];"),
             "line 12, column 1: error: 'suld.b.1d.v4.b64.trap' is too large: vectors have up to 128 bits");
