@@ -91,6 +91,9 @@ class Process:
         """From locked to running: the calls that were held back go on."""
         self._process.unlock()
 
+    def __reduce__(self) -> tuple[type[Process], tuple[int]]:
+        return Process, (self.pid,)
+
     def __repr__(self) -> str:
         return f"<Process {self.pid}>"
 

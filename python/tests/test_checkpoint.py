@@ -1,6 +1,8 @@
 """Checkpoints of other processes."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -185,6 +187,12 @@ def test_processes_are_values():
     assert len({process, Process(7)}) == 1
     with pytest.raises(AttributeError):
         process.pid = 8
+
+
+def test_processes_can_be_copied_and_pickled():
+    process = Process(4711)
+    assert copy.copy(process) == process
+    assert pickle.loads(pickle.dumps(process)) == process
 
 
 def test_the_module_has_one_public_name():

@@ -172,6 +172,33 @@ def test_fields(watched):
     watched.clear_field_values([])
 
 
+@pytest.mark.parametrize(
+    ("field_ids", "error", "words"),
+    [
+        ("83", TypeError, "a list of numbers"),
+        (83, TypeError, "a list of numbers"),
+        ([None], ValueError, "each of field_ids must be a field's number"),
+        ([1.5], ValueError, "each of field_ids must be a field's number"),
+        ([(83,)], ValueError, "each of field_ids must be a field's number"),
+        ([-1], OverflowError, "must be from 0 to 4294967295"),
+        ([(83, 1 << 32)], OverflowError, "must be from 0 to 4294967295"),
+    ],
+)
+def test_fields_are_numbers(watched, field_ids, error, words):
+    for ask in (watched.get_field_values, watched.clear_field_values):
+        with pytest.raises(error, match=words):
+            ask(field_ids)
+
+
+def test_modes_are_set_by_whatever_is_true(watched):
+    if CudaDevice().name.startswith("Cuprum"):  # a GPU would do it
+        with pytest.raises(system.NotSupportedError):
+            watched.is_persistence_mode_enabled = 1
+        with pytest.raises(system.NotSupportedError):
+            watched.mig.mode = 1
+        watched.is_persistence_mode_enabled = 0
+
+
 def test_waiting_for_events_ends(watched):
     for events in ("xid_critical_error", [typing.EventType.XID_CRITICAL_ERROR], []):
         with pytest.raises(system.TimeoutError):

@@ -205,7 +205,7 @@ class Device:
 
     @is_persistence_mode_enabled.setter
     def is_persistence_mode_enabled(self, enabled: bool) -> None:
-        self._device.set_persistence_mode_enabled(enabled)
+        self._device.set_persistence_mode_enabled(bool(enabled))
 
     @property
     def addressing_mode(self) -> AddressingMode | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 
 from cuprum import _core
+from cuprum._errors import OutOfRangeError
 from cuprum.system.typing import FieldId
+
+_MOST = 0xFFFF_FFFF
 
 
 class FieldValue:
@@ -51,6 +55,17 @@ class FieldValues:
 
 def as_pairs(field_ids: list[int | tuple[int, int]]) -> list[tuple[int, int]]:
     """Numbers, or pairs of a number and a scope, as pairs."""
-    if not isinstance(field_ids, Iterable):
+    if not isinstance(field_ids, Iterable) or isinstance(field_ids, (str, bytes)):
         raise TypeError(f"field_ids must be a list of numbers, or of pairs of them, not {type(field_ids).__name__}")
-    return [(int(each[0]), int(each[1])) if isinstance(each, tuple) else (int(each), 0) for each in field_ids]
+    return [_as_pair(each) for each in field_ids]
+
+
+def _as_pair(entry: object) -> tuple[int, int]:
+    pair = entry if isinstance(entry, tuple) else (entry, 0)
+    try:
+        field, scope = (index(each) for each in pair)
+    except (TypeError, ValueError):
+        raise ValueError(f"each of field_ids must be a field's number, or a tuple of that and a scope, not {entry!r}") from None
+    if not (0 <= field <= _MOST and 0 <= scope <= _MOST):
+        raise OutOfRangeError(f"each of field_ids must be from 0 to {_MOST}, as must its scope, not {entry!r}")
+    return field, scope

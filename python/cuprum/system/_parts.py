@@ -77,7 +77,7 @@ class MigInfo:
 
     @mode.setter
     def mode(self, mode: bool) -> None:
-        self._device.set_mig_mode(mode)
+        self._device.set_mig_mode(bool(mode))
 
     @property
     def pending_mode(self) -> bool:
