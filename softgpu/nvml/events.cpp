@@ -1,15 +1,19 @@
 // Waiting for something to happen to a device: a kernel that ends its context is what can.
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "softgpu/nvml/library.hpp"
+#include "softgpu/usage/fault_log.hpp"
+#include "softgpu/usage/process.hpp"
 
 using namespace softgpu::nvml;
-using softgpu::usage::Page;
+namespace usage = softgpu::usage;
 
 namespace {
 
@@ -17,17 +21,10 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned long long kXid = 8;
 constexpr std::chrono::milliseconds kRest{10};
 
-// A process, which may be a later one of the same number, and a device.
-struct Place {
-  std::uint32_t pid;
-  std::uint64_t start_time;
-  unsigned device;
-  auto operator<=>(const Place&) const = default;
-};
-
 struct EventSet {
-  std::vector<unsigned> devices;          // of which errors are wanted
-  std::map<Place, std::uint32_t> faults;  // seen so far
+  std::vector<unsigned> devices;             // of which errors are wanted
+  std::optional<usage::FaultReader> reader;  // from the first of these on
+  std::deque<usage::Fault> waiting;          // for somebody to ask
 };
 
 // A handle is the address of one of these. Guarded by its mutex, and kept by who waits.
@@ -61,35 +58,45 @@ EventSets& system_sets() {
   return sets;
 }
 
-// The next error that has not been seen; also of processes that have come meanwhile.
-bool take_fault(EventSet& set, const std::vector<Page>& pages, EventData& data) {
-  for (const Page& page : pages)
-    for (const unsigned device : set.devices) {
-      std::uint32_t& seen = set.faults[{page.pid, page.start_time, device}];
-      if (page.device[device].faults <= seen) continue;
-      ++seen;
-      data = {handle_of(device), kXid, page.device[device].last_fault_xid, kNoInstance, kNoInstance};
-      return true;
-    }
-  return false;
+bool is_watched(const EventSet& set, unsigned device) {
+  return std::find(set.devices.begin(), set.devices.end(), device) != set.devices.end();
 }
 
-void watch(EventSet& set, const std::vector<Page>& pages, unsigned device) {
-  if (std::find(set.devices.begin(), set.devices.end(), device) != set.devices.end()) return;
-  set.devices.push_back(device);
-  for (const Page& page : pages) set.faults[{page.pid, page.start_time, device}] = page.device[device].faults;
+// Errors of processes that have another number where we are may be those of another machine's devices.
+void look(EventSet& set) {
+  if (!set.reader) return;
+  const std::uint64_t ours = usage::pid_namespace();
+  for (const usage::Fault& fault : set.reader->next())
+    if (fault.pid_namespace == ours && is_watched(set, fault.unit)) set.waiting.push_back(fault);
+}
+
+bool take_fault(EventSet& set, EventData& data) {
+  look(set);
+  if (set.waiting.empty()) return false;
+  const usage::Fault fault = set.waiting.front();
+  set.waiting.pop_front();
+  data = {handle_of(fault.unit), kXid, fault.xid, kNoInstance, kNoInstance};
+  return true;
+}
+
+// Errors from now on: what there was before is looked at first, for the other devices.
+void watch(EventSet& set, const Library& library, unsigned device) {
+  if (set.reader)
+    look(set);
+  else
+    set.reader.emplace(library.config.runtime_dir);
+  if (!is_watched(set, device)) set.devices.push_back(device);
 }
 
 Return wait(void* handle, EventData* data, unsigned timeout_ms) {
-  return with_library([&](const Library& found) {
+  return with_library([&](const Library&) {
     const std::shared_ptr<EventSet> set = device_sets().find(handle);
     if (set == nullptr || data == nullptr) return Return::invalid_argument;
     const Clock::time_point end = Clock::now() + std::chrono::milliseconds(timeout_ms);
     for (;;) {
-      const std::vector<Page> pages = running_processes(found);
       {
         const std::scoped_lock lock(device_sets().mutex);
-        if (take_fault(*set, pages, *data)) return Return::success;
+        if (take_fault(*set, *data)) return Return::success;
       }
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
       if (left.count() <= 0) return Return::timeout;
@@ -126,9 +133,8 @@ SOFTGPU_NVML nvmlDeviceRegisterEvents(DeviceHandle* device, unsigned long long t
     if (set == nullptr) return Return::invalid_argument;
     if ((types & ~kXid) != 0) return Return::not_supported;
     if (types == 0) return Return::success;
-    const std::vector<Page> pages = running_processes(found);
     const std::scoped_lock lock(device_sets().mutex);
-    watch(*set, pages, static_cast<unsigned>(facts.ordinal()));
+    watch(*set, found, static_cast<unsigned>(facts.ordinal()));
     return Return::success;
   });
 }

@@ -74,6 +74,7 @@ Driver::Driver(const Config& config)
       virtual_memory_(work_, devices_, space_, memory_.allocations),
       current_pools_(memory_),
       own_process_(ApiGate::get(), memory_) {
+  work_.faults = usage::FaultLog(publication_.folder());
   for (int i = 0; i < devices_.count(); ++i)
     primary_contexts_.push_back(std::make_unique<PrimaryContext>(work_, devices_.at(i)));
   // Green contexts retain the primary one, so that only its reset comes here while there are some.

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 
 namespace softgpu::usage {
 
@@ -12,7 +13,10 @@ class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
   File(File&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  File& operator=(File&&) = delete;
+  File& operator=(File&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   ~File();
 
   explicit operator bool() const { return descriptor_ >= 0; }

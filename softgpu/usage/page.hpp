@@ -15,12 +15,10 @@ inline constexpr unsigned kMaxSeats = 1024;  // as many as SOFTGPU_WORKERS allow
 
 // Counters of one device. Times are nanoseconds of the system's monotonic clock, which all processes share.
 struct alignas(64) DeviceCounters {
-  std::uint64_t memory_bytes;    // handed out
-  std::uint64_t busy_ns;         // of all seats together, in kernels that have left them
-  std::uint64_t copy_ns;         // in copies and fills of its memory
-  std::uint32_t contexts;        // that there are
-  std::uint32_t faults;          // kernels that ended a context
-  std::uint32_t last_fault_xid;  // the number NVIDIA's driver gives to an error of this kind
+  std::uint64_t memory_bytes;  // handed out
+  std::uint64_t busy_ns;       // of all seats together, in kernels that have left them
+  std::uint64_t copy_ns;       // in copies and fills of its memory
+  std::uint32_t contexts;      // that there are
 };
 
 // A place in the pool of threads, and what runs there at this moment.
@@ -30,7 +28,7 @@ struct SeatNote {
 };
 
 struct Page {
-  static constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', '2'};
+  static constexpr std::array<char, 8> kMagic = {'s', 'o', 'f', 't', 'g', 'p', 'u', '3'};
 
   std::array<char, 8> magic;  // written last
   std::uint32_t pid;

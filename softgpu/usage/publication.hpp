@@ -21,6 +21,8 @@ class Publication {
 
   Page& page() { return *page_; }
   bool is_visible() const { return !file_.empty(); }
+  // Where it is; empty when nobody sees it.
+  const std::string& folder() const { return folder_; }
   // Takes the file away, if it is this process that made it.
   void withdraw();
 

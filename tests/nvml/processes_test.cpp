@@ -44,6 +44,10 @@ again:
   @%p2 trap;
   ret;
 }
+.visible .entry stop(.param .u64 nothing) {
+  trap;
+  ret;
+}
 .visible .entry fail(.param .u64 address) {
   .reg .u64 %rd<2>; .reg .u32 %r<2>;
   ld.param.u64 %rd1, [address];
@@ -273,6 +277,40 @@ TEST_F(Events, TellOfKernelsThatFault) {
   EXPECT_EQ(data.data, 31u);                                                 // what NVIDIA's driver calls a page fault
   EXPECT_EQ(call("nvmlEventSetWait_v2", set, &data, 50u), Return::timeout);  // once
   child.channel().signal();
+}
+
+// At once, and without the handlers for exit().
+TEST_F(ChildProcess, DISABLED_FaultsAndEnds) {
+  launch(kernel("fail"), 16);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuCtxSynchronize)());
+  _exit(0);
+}
+TEST_F(ChildProcess, DISABLED_TrapsAndEnds) {
+  launch(kernel("stop"), 0);
+  EXPECT_CUDA_ERROR(CUDA_ERROR_LAUNCH_FAILED, CU(cuCtxSynchronize)());
+  _exit(0);
+}
+
+TEST_F(Events, WaitForSomebodyToAskWhenTheProcessHasEnded) {
+  ASSERT_EQ(call("nvmlDeviceRegisterEvents", device(), 8ull, set), Return::success);
+  for (const char* const name : {"FaultsAndEnds", "TrapsAndEnds", "FaultsAndEnds"})
+    EXPECT_EQ(Child(std::string("ChildProcess.DISABLED_") + name).wait(), 0);
+  for (const unsigned long long xid : {31ull, 43ull, 31ull}) {
+    ASSERT_EQ(call("nvmlEventSetWait_v2", set, &data, 0u), Return::success);
+    EXPECT_EQ(data.device, device());
+    EXPECT_EQ(data.data, xid);
+  }
+  EXPECT_EQ(call("nvmlEventSetWait_v2", set, &data, 0u), Return::timeout);
+}
+
+TEST_F(Events, OfOtherDevicesAndOfBeforeAreNotTold) {
+  EXPECT_EQ(Child("ChildProcess.DISABLED_FaultsAndEnds").wait(), 0);
+  ASSERT_EQ(call("nvmlDeviceRegisterEvents", device(1), 8ull, set), Return::success);
+  EXPECT_EQ(Child("ChildProcess.DISABLED_FaultsAndEnds").wait(), 0);
+  ASSERT_EQ(call("nvmlDeviceRegisterEvents", device(0), 8ull, set), Return::success);
+  EXPECT_EQ(call("nvmlEventSetWait_v2", set, &data, 0u), Return::timeout);
+  EXPECT_EQ(Child("ChildProcess.DISABLED_FaultsAndEnds").wait(), 0);
+  EXPECT_EQ(call("nvmlEventSetWait_v2", set, &data, 0u), Return::success);
 }
 
 TEST_F(Events, OtherKindsAreNotSupported) {

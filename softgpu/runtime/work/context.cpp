@@ -123,9 +123,8 @@ void Context::fail(CUresult error, std::string_view reason) noexcept {
   } catch (const std::bad_alloc&) {
     // Without words, then.
   }
+  services_.note_fault(device_.ordinal(), xid_of(error));  // first: who sees the error may end the process
   error_.store(error, std::memory_order_release);
-  usage::shared(counters().last_fault_xid).store(xid_of(error), std::memory_order_relaxed);
-  usage::shared(counters().faults).fetch_add(1, std::memory_order_release);
 }
 
 usage::DeviceCounters& Context::counters() const {

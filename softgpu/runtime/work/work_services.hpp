@@ -12,6 +12,7 @@
 #include "softgpu/runtime/work/green_context.hpp"
 #include "softgpu/runtime/work/host_functions.hpp"
 #include "softgpu/runtime/work/value_waits.hpp"
+#include "softgpu/usage/fault_log.hpp"
 #include "softgpu/usage/page.hpp"
 
 namespace softgpu::runtime {
@@ -28,7 +29,13 @@ struct WorkServices {
   // Blocks until everything in all streams of all contexts is done.
   void wait_for_all_contexts();
 
+  // Tells those who watch the machine's devices.
+  void note_fault(int device, std::uint32_t xid) const noexcept {
+    faults.note({usage.pid_namespace, usage.unit[static_cast<std::size_t>(device)], xid});
+  }
+
   usage::Page& usage;  // what others see of this process
+  usage::FaultLog faults;
   exec::Pool pool;
   HostFunctions host_functions;
   ValueWaits value_waits;
