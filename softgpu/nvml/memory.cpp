@@ -17,10 +17,13 @@ unsigned long long used_memory(const Library& library, const DeviceFacts& facts)
   return std::min<unsigned long long>(used, facts.memory_bytes());
 }
 
-// Those that have a context on the device.
+// Those that have a context on the device, or memory, which some calls give without one.
 std::vector<Page> processes_on(const Library& library, const DeviceFacts& facts) {
   std::vector<Page> pages = running_processes(library);
-  std::erase_if(pages, [&](const Page& page) { return page.device[ordinal_of(facts)].contexts == 0; });
+  std::erase_if(pages, [&](const Page& page) {
+    const auto& counters = page.device[ordinal_of(facts)];
+    return counters.contexts == 0 && counters.memory_bytes == 0;
+  });
   return pages;
 }
 

@@ -33,7 +33,9 @@ struct Page {
   std::array<char, 8> magic;  // written last
   std::uint32_t pid;
   std::uint32_t seats;
-  std::uint64_t start_time;     // of the process, as the kernel counts it: tells it from a later one of the same number
+  std::uint64_t start_time;  // of the process, as the kernel counts it: tells it from a later one of the same number
+  // Where the program's stack begins: tells it from one that the process has become since, by exec(). 0: not known.
+  std::uint64_t stack_start;
   std::uint64_t pid_namespace;  // in which that is its number
   std::uint32_t devices;
   // Which of the machine's devices the process's n-th one is: the n-th, unless it was restored on others. What

@@ -10,6 +10,10 @@ namespace softgpu::usage {
 // and only waits for its parent.
 std::optional<std::uint64_t> start_time(std::uint32_t pid);
 
+// Where the stack of the program begins that a process runs at this moment, which the kernel chooses anew whenever one
+// is started; 0 when it does not tell.
+std::uint64_t stack_start(std::uint32_t pid);
+
 // A number for the PID namespace of this process; 0 when the kernel does not tell.
 std::uint64_t pid_namespace();
 

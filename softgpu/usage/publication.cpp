@@ -77,6 +77,7 @@ Publication::Publication(const std::string& folder, unsigned devices, unsigned s
   if (page_ == nullptr) throw std::bad_alloc();
   page_->pid = static_cast<std::uint32_t>(getpid());
   page_->start_time = start_time(page_->pid).value_or(0);
+  page_->stack_start = stack_start(page_->pid);
   page_->pid_namespace = pid_namespace();
   page_->devices = devices;
   std::iota(page_->unit.begin(), page_->unit.end(), std::uint8_t{0});

@@ -34,6 +34,12 @@ Page by_unit(const Page& page) {
   return sorted;
 }
 
+// Not so after exec(): the driver went with the program that used it. The file stays for a new driver to replace.
+bool runs_its_program(const Page& page) {
+  const std::uint64_t now = stack_start(page.pid);
+  return now == 0 || page.stack_start == 0 || now == page.stack_start;
+}
+
 // What is in a file of that name; empty when it is no page that is ready. It is copied, not mapped: a file that is cut
 // short under a mapping would end the process.
 std::optional<Page> read_page(const File& folder, const char* name) {
@@ -62,10 +68,10 @@ std::vector<Page> running(const std::string& folder) {
   while (const dirent* entry = readdir(list.get())) {
     const std::optional<Page> page = read_page(opened, entry->d_name);
     if (!page || page->pid_namespace != our_namespace) continue;
-    if (start_time(page->pid) == page->start_time)
-      pages.push_back(*page);
-    else
+    if (start_time(page->pid) != page->start_time)
       unlinkat(opened.descriptor(), entry->d_name, 0);
+    else if (runs_its_program(*page))
+      pages.push_back(*page);
   }
   std::sort(pages.begin(), pages.end(), [](const Page& a, const Page& b) { return a.pid < b.pid; });
   return pages;

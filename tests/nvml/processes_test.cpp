@@ -165,6 +165,53 @@ TEST_F(Processes, WithoutAContextAreNotListed) {
   EXPECT_TRUE(on(0).empty());
 }
 
+// A pool of another device gives memory there, and makes no context on it.
+TEST_F(ChildProcess, DISABLED_KeepsMemoryOfAPool) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr address = 0;
+  ASSERT_SUCCESS(CU(cuMemPoolCreate)(&pool, &properties));
+  ASSERT_SUCCESS(CU(cuMemAllocFromPoolAsync)(&address, kBytes, pool, nullptr));
+  ASSERT_SUCCESS(CU(cuCtxSynchronize)());
+  parent().send(getpid());
+  parent().await();
+  ASSERT_SUCCESS(CU(cuMemFreeAsync)(address, nullptr));
+  ASSERT_SUCCESS(CU(cuCtxSynchronize)());
+  ASSERT_SUCCESS(CU(cuMemPoolDestroy)(pool));
+}
+
+TEST_F(Processes, WithMemoryAndNoContextAreListed) {
+  Child child("ChildProcess.DISABLED_KeepsMemoryOfAPool");
+  const auto pid = child.channel().receive<pid_t>();
+  const std::vector<ProcessInfo> found = on(1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].pid, static_cast<unsigned>(pid));
+  EXPECT_EQ(found[0].used_memory, used(1));
+  child.channel().signal();
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(ChildProcess, DISABLED_BecomesAnotherProgram) {
+  const conformance::DeviceMemory memory(kBytes);
+  parent().signal();
+  parent().await();
+  execl("/bin/sleep", "sleep", "60", nullptr);
+}
+
+TEST_F(Processes, ThatBecameOtherProgramsAreNotListed) {
+  Child child("ChildProcess.DISABLED_BecomesAnotherProgram");
+  child.channel().await();
+  EXPECT_EQ(on(0).size(), 1u);
+  child.channel().signal();
+  for (int i = 0; i < 100 && !on(0).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(on(0).empty());
+  EXPECT_EQ(used(0), 0u);
+  EXPECT_EQ(::kill(child.id(), 0), 0);  // it runs
+  child.kill();
+}
+
 TEST_F(ChildProcess, DISABLED_KeepsAllWorkersBusy) {
   const CUfunction count = kernel("count");
   parent().send(getpid());

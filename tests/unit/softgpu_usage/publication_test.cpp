@@ -125,6 +125,15 @@ TEST_F(PublicationTest, AProcessWithTheNumberOfADeadOneIsAnotherProcess) {
   EXPECT_EQ(files(), 0);
 }
 
+TEST_F(PublicationTest, AProcessThatHasBecomeAnotherProgramIsNotListed) {
+  Publication publication(folder, 1, 1);
+  ASSERT_NE(publication.page().stack_start, 0u);
+  publication.page().stack_start += 4096;  // as the program before it would have left it
+  EXPECT_TRUE(running(folder).empty());
+  publication.page().stack_start = 0;  // where the kernel does not tell
+  EXPECT_EQ(running(folder).size(), 1u);
+}
+
 TEST_F(PublicationTest, PagesOfOtherNamespacesAreLeftAlone) {
   Publication publication(folder, 1, 1);
   publication.page().pid_namespace += 1;
