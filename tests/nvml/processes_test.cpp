@@ -85,9 +85,9 @@ struct Processes : NvmlTest {
     EXPECT_EQ(memory.free + memory.used, memory.total);
     return memory.used;
   }
-  Utilization busy() {
+  Utilization busy(unsigned index = 0) {
     Utilization use{};
-    EXPECT_EQ(call("nvmlDeviceGetUtilizationRates", device(), &use), Return::success);
+    EXPECT_EQ(call("nvmlDeviceGetUtilizationRates", device(index), &use), Return::success);
     return use;
   }
 };
@@ -243,6 +243,34 @@ TEST_F(Processes, UtilizationIsThatOfTheWorkers) {
   child.kill();
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   EXPECT_EQ(busy().gpu, 0u);
+}
+
+TEST_F(ChildProcess, DISABLED_WasBusy) {
+  launch(kernel("count"), 100'000'000, 16);
+  ASSERT_SUCCESS(CU(cuCtxSynchronize)());
+  CUuuid uuids[2];
+  for (const int device : {0, 1}) ASSERT_SUCCESS(CU(cuDeviceGetUuid)(&uuids[device], device));
+  for (const CUuuid& uuid : uuids) parent().send(uuid);
+  parent().await();
+}
+
+TEST_F(Processes, ADeviceIsNotBusyWithWhatWasDoneOnAnother) {
+  Child child("ChildProcess.DISABLED_WasBusy");
+  const auto first = child.channel().receive<CUuuid>(), second = child.channel().receive<CUuuid>();
+  EXPECT_EQ(busy(1).gpu, 0u);
+  CUcheckpointGpuPair pairs[] = {{first, second}, {second, first}};
+  CUcheckpointRestoreArgs arguments{};
+  arguments.gpuPairs = pairs;
+  arguments.gpuPairsCount = 2;
+  ASSERT_SUCCESS(CU(cuCheckpointProcessLock)(child.id(), nullptr));
+  ASSERT_SUCCESS(CU(cuCheckpointProcessCheckpoint)(child.id(), nullptr));
+  ASSERT_SUCCESS(CU(cuCheckpointProcessRestore)(child.id(), &arguments));
+  ASSERT_SUCCESS(CU(cuCheckpointProcessUnlock)(child.id(), nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_EQ(on(1).size(), 1u);
+  EXPECT_EQ(busy(1).gpu, 0u);
+  child.channel().signal();
+  EXPECT_EQ(child.wait(), 0);
 }
 
 // A single block of a kernel that does not end keeps one of the two workers.

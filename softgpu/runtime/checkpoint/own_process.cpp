@@ -153,6 +153,18 @@ std::vector<int> OwnProcess::units_after(std::span<const CUcheckpointGpuPair> pa
   return units;
 }
 
+// The time that was spent on one of the machine's devices stays that device's when another one takes its place here.
+void OwnProcess::keep_times_of_units(const std::vector<int>& units) {
+  usage::Page& page = services_.work.usage;
+  const usage::Page before = page;
+  for (std::size_t i = 0; i < units.size(); ++i)
+    for (std::size_t old = 0; old < units.size(); ++old) {
+      if (before.unit[old] != units[i]) continue;
+      usage::shared(page.device[i].busy_ns).store(before.device[old].busy_ns);
+      usage::shared(page.device[i].copy_ns).store(before.device[old].copy_ns);
+    }
+}
+
 void OwnProcess::restore(std::span<const CUcheckpointGpuPair> pairs, const Progress& progress) {
   require_state(CU_PROCESS_STATE_CHECKPOINTED, "only a checkpointed process can be restored");
   const std::vector<int> units = units_after(pairs);
@@ -167,6 +179,7 @@ void OwnProcess::restore(std::span<const CUcheckpointGpuPair> pairs, const Progr
     throw Failure(CUDA_ERROR_OUT_OF_MEMORY, "the host has no room for the devices' memory: the contents are lost");
   }
   saved_.reset();
+  keep_times_of_units(units);
   for (std::size_t i = 0; i < units.size(); ++i) {
     devices.at(static_cast<int>(i)).become(units[i], devices.at(units[i]).memory_bytes());
     services_.work.usage.unit[i] = static_cast<std::uint8_t>(units[i]);

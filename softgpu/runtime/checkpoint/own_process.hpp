@@ -63,6 +63,7 @@ class OwnProcess {
   bool has_work() const;
   std::vector<int> units_after(std::span<const CUcheckpointGpuPair> pairs) const;
   void withdraw_use();
+  void keep_times_of_units(const std::vector<int>& units);
   void fail();
 
   ApiGate& gate_;
