@@ -17,6 +17,33 @@ TEST(Wrapped, NeverBreaksAWord) { EXPECT_EQ(wrapped("a /very/long/path b", 0, 8)
 
 TEST(Wrapped, KeepsLinesAndTheirIndentation) { EXPECT_EQ(wrapped("tried:\n  this", 1, 40), "tried:\n   this"); }
 
+TEST(Printable, LeavesTextAlone) {
+  EXPECT_EQ(printable("train --größe 5 \u20AC \U0001F600"), "train --größe 5 \u20AC \U0001F600");
+}
+
+TEST(Printable, HasNothingThatATerminalObeys) {
+  EXPECT_EQ(printable("a\nb\033[31mc\x7f\td"), "a?b?[31mc??d");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "1m"),
+            "??1m");  // another way to write ESC [
+}
+
+TEST(Printable, HasNoBytesThatAreNoCharacters) {
+  EXPECT_EQ(printable("\xFFx\xC3"), "?x?");
+  EXPECT_EQ(printable("\xC0\xAF \xED\xA0\x80 \xF5\x80\x80\x80 \xE2\x82"), "?? ??? ???? ??");
+}
+
+TEST(Fitted, TakesAllLinesThatThereIsRoomFor) {
+  EXPECT_EQ(fitted("a\nb\nc\n", 3), "a\nb\nc");
+  EXPECT_EQ(fitted("a\n", 50), "a");
+  EXPECT_EQ(fitted("", 50), "");
+}
+
+TEST(Fitted, SaysWhenThereAreMore) {
+  EXPECT_EQ(fitted("a\nb\nc\nd\n", 3), "a\nb\n(2 more lines than the terminal has)");
+  EXPECT_EQ(fitted("a\nb\n", 1), "(2 more lines than the terminal has)");
+}
+
 TEST(Bytes, HaveTheUnitThatReadsBest) {
   EXPECT_EQ(bytes(0), "0 bytes");
   EXPECT_EQ(bytes(1536), "1.5 KiB");

@@ -1,11 +1,16 @@
 """cuprum top shows devices and processes: once for scripts, again and again on a terminal."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
+import signal
+import struct
 import subprocess
+import sys
+import termios
 import time
 import unittest
 
@@ -47,26 +52,76 @@ class Top(CommandTest):
             self.assertEqual(result.returncode, 2)
             self.assertIn(f"--interval is '{interval}'; it takes a number from 100", result.stderr)
 
-    def test_draws_again_and_again_until_q_is_pressed(self):
-        ours, theirs = pty.openpty()
-        environment = {**os.environ, "CUPRUM_DRIVER": "softgpu", "TERM": "xterm", "SOFTGPU_RUNTIME_DIR": str(self.folder / "softgpu")}
-        process = subprocess.Popen([os.environ["CUPRUM"], "top", "--interval", "100"], stdin=theirs, stdout=theirs, env=environment)
-        os.close(theirs)
-        seen = ""
+    def test_shows_names_of_processes_as_text(self):
+        holder = "import ctypes, sys; cuda = ctypes.CDLL(sys.argv[1]); context = ctypes.c_void_p(); cuda.cuInit(0); "
+        holder += "cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0); print('ready', flush=True); sys.stdin.read()"
+        folder = str(self.folder / "softgpu")
+        environment = {**os.environ, "SOFTGPU_RUNTIME_DIR": folder}
+        command = ["a\n\033[31mb", "-c", holder, os.environ["SOFTGPU"]]
+        with subprocess.Popen(command, executable=sys.executable, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+            process.stdout.readline()
+            once = self.run_cuprum("top", "--once", SOFTGPU_RUNTIME_DIR=folder).stdout
+            info = self.run_cuprum("info", SOFTGPU_RUNTIME_DIR=folder).stdout
+            report = json.loads(self.run_cuprum("top", "--json", SOFTGPU_RUNTIME_DIR=folder).stdout)
+            process.stdin.close()
+        self.assertRegex(once, rf"(?m)^ +0 +{process.pid} .* a\?\?\[31mb$")
+        self.assertIn(f"{process.pid}  a??[31mb", info)
+        self.assertEqual(report["processes"][0]["name"], "a\n\033[31mb")
+
+
+class TopOnATerminal(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.ours, self.theirs = pty.openpty()
+        self.addCleanup(os.close, self.ours)
+        self.seen = ""
+
+    def start(self, **variables):
+        environment = {**os.environ, "CUPRUM_DRIVER": "softgpu", "TERM": "xterm", "SOFTGPU_RUNTIME_DIR": str(self.folder / "softgpu"), **variables}
+        command = [os.environ["CUPRUM"], "top", "--interval", "100"]
+        process = subprocess.Popen(command, stdin=self.theirs, stdout=self.theirs, env=environment)
+        os.close(self.theirs)
+        return process
+
+    def see(self, words, times=1):
+        """What is drawn until the words are there so many times, from where it was looked at last."""
         end = time.monotonic() + 60
-        while seen.count("Device 0:") < 3 and time.monotonic() < end:
-            if select.select([ours], [], [], 1)[0]:
-                seen += os.read(ours, 65536).decode()
-        os.write(ours, b"q")
-        self.assertGreaterEqual(seen.count("Device 0:"), 3)
-        rest = ""
-        while "\033[?1049l" not in rest and time.monotonic() < end:
-            if select.select([ours], [], [], 1)[0]:
-                rest += os.read(ours, 65536).decode()
+        seen = ""
+        while seen.count(words) < times and time.monotonic() < end:
+            if select.select([self.ours], [], [], 1)[0]:
+                seen += os.read(self.ours, 65536).decode()
+        self.assertGreaterEqual(seen.count(words), times)
+        return seen
+
+    def test_draws_again_and_again_until_q_is_pressed(self):
+        process = self.start()
+        self.assertIn("\033[?1049h", self.see("Device 0:", times=3))  # a screen of its own,
+        os.write(self.ours, b"q")
+        self.see("\033[?1049l")  # which it leaves
         self.assertEqual(process.wait(timeout=60), 0)
-        self.assertIn("\033[?1049h", seen)  # a screen of its own,
-        self.assertIn("\033[?1049l", rest)  # which it leaves
-        os.close(ours)
+
+    def test_draws_no_more_lines_than_there_are(self):
+        fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 9, 40, 0, 0))
+        process = self.start(SOFTGPU_DEVICES="8")
+        pictures = self.see("\033[J", times=2).split("\033[H")[1:]
+        self.assertEqual(pictures[0].count("\n"), 8)
+        self.assertIn("Device 0:", pictures[0])
+        self.assertIn("more lines than the terminal has", pictures[0])
+        os.write(self.ours, b"q")
+        self.see("\033[?1049l")
+        self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_gives_the_terminal_back_while_it_is_stopped(self):
+        process = self.start()
+        self.see("Device 0:")
+        process.send_signal(signal.SIGTSTP)
+        self.see("\033[?1049l")
+        self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
+        process.send_signal(signal.SIGCONT)
+        self.see("\033[?1049h")
+        self.see("Device 0:")
+        os.write(self.ours, b"q")
+        self.assertEqual(process.wait(timeout=60), 0)
 
 
 if __name__ == "__main__":

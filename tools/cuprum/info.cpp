@@ -112,7 +112,8 @@ void print_state(const Device& device, const Style& style) {
   for (const StateRow& row : state.readings) print_row(row.label, row.value);
   if (!state.processes.empty()) std::cout << "  " << style.bold("Processes") << '\n';
   for (const ProcessRow& process : state.processes) {
-    print_row(std::to_string(process.pid) + "  " + process.name, process.memory ? bytes(process.memory) : "");
+    print_row(std::to_string(process.pid) + "  " + printable(process.name),
+              process.memory ? bytes(process.memory) : "");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +61,48 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
 
 std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
+}
+
+namespace {
+
+bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+
+/// Of the character that begins there, in UTF-8; 0 when it is none, or one that terminals obey.
+std::size_t length_of_character(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = at(0), second = at(1);
+  if (first < 0x80) return first >= ' ' && first != 0x7F ? 1 : 0;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  if (first == 0xC2 && second < 0xA0) return 0;  // the second set of control characters
+  const bool is_other_number = (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
+                               (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
+  if (is_other_number) return 0;
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  for (std::size_t i = 1; i < length; ++i)
+    if (!is_continuation(static_cast<unsigned char>(at(i)))) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string printable(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = length_of_character(std::string_view(text).substr(i));
+    result += length != 0 ? text.substr(i, length) : "?";
+    i += length != 0 ? length : 1;
+  }
+  return result;
+}
+
+std::string fitted(const std::string& text, std::size_t height) {
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  const std::size_t shown = lines <= height ? lines : height - std::min<std::size_t>(height, 1);
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < shown; ++i) end = text.find('\n', end) + 1;
+  std::string result = text.substr(0, end);
+  if (lines <= height) return result.substr(0, result.size() - (shown != 0 ? 1 : 0));
+  return result + "(" + std::to_string(lines - shown) + " more lines than the terminal has)";
 }
 
 std::string upper_case(std::string text) {

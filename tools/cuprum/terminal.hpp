@@ -34,6 +34,14 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
 /// The text and as many blanks as make it `width` characters.
 std::string padded(const std::string& text, std::size_t width);
 
+/// The text without what a terminal would obey, or could not show: control characters, and bytes that are no UTF-8, are
+/// question marks.
+std::string printable(const std::string& text);
+
+/// The first lines of the text, no more than `height`, without the end of the last one, which would move a terminal
+/// on. Where not all fit, the last says how many are missing.
+std::string fitted(const std::string& text, std::size_t height);
+
 std::string upper_case(std::string text);
 
 /// "11.7 GiB".

@@ -18,50 +18,89 @@ using Json = nlohmann::ordered_json;
 
 volatile std::sig_atomic_t interrupted = 0;
 
+volatile std::sig_atomic_t stopped = 0;
+
 std::size_t terminal_width() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : help_width;
 }
 
+/// Of a terminal that does not tell, as many as there may be.
+std::size_t terminal_height() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 10'000;
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  sigaction(signal, &action, nullptr);
+}
+
 /// The terminal while a picture is drawn again and again: a screen of its own, no cursor, keys as they are pressed. As
-/// it was when it ends, also by a signal.
+/// it was when it ends, also by a signal, and while the program is stopped.
 class Screen {
  public:
   Screen() {
-    struct sigaction stop{};
-    stop.sa_handler = [](int) { interrupted = 1; };
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &stop, nullptr);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, [](int) { interrupted = 1; });
+    handle(SIGTSTP, [](int) { stopped = 1; });
+    enter();
+  }
+  ~Screen() { leave(); }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  /// As much of it as there is room for. Each row is cleared before it is written: behind a line that ends at the edge,
+  /// that would take its last character.
+  void show(const std::string& picture) const {
+    const std::string text = fitted(picture, terminal_height());
+    const std::size_t last_line = text.rfind('\n') + 1;
+    std::string drawn = "\033[H";
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (i == last_line)
+        drawn += "\033[J";
+      else if (i == 0 || text[i - 1] == '\n')
+        drawn += "\033[K";
+      drawn += text[i];
+    }
+    std::cout << drawn << std::flush;
+  }
+
+  /// Waits. False when the user wants to leave.
+  bool wait(int milliseconds) {
+    pollfd keys{STDIN_FILENO, POLLIN, 0};
+    const int ready = poll(&keys, reads_keys_ ? 1 : 0, milliseconds);
+    if (interrupted) return false;
+    if (stopped) {
+      stop();
+      return true;
+    }
+    char key = 0;
+    return !(ready > 0 && (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == '\033'));
+  }
+
+ private:
+  // Lines that are too long end at the edge, so that as many rows are used as there are lines.
+  void enter() {
     reads_keys_ = tcgetattr(STDIN_FILENO, &before_) == 0;
     if (reads_keys_) {
       termios keys = before_;
       keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
       tcsetattr(STDIN_FILENO, TCSANOW, &keys);
     }
-    std::cout << "\033[?1049h\033[?25l" << std::flush;
+    std::cout << "\033[?1049h\033[?25l\033[?7l" << std::flush;
   }
-  ~Screen() {
-    std::cout << "\033[?25h\033[?1049l" << std::flush;
+  void leave() const {
+    std::cout << "\033[?7h\033[?25h\033[?1049l" << std::flush;
     if (reads_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
-
-  void show(const std::string& picture) const {
-    std::string lines;
-    for (const char each : picture) lines += each == '\n' ? "\033[K\n" : std::string(1, each);
-    std::cout << "\033[H" << lines << "\033[J" << std::flush;
+  void stop() {
+    leave();
+    stopped = 0;
+    raise(SIGSTOP);
+    enter();
   }
 
-  /// Waits. False when the user wants to leave.
-  bool wait(int milliseconds) const {
-    pollfd keys{STDIN_FILENO, POLLIN, 0};
-    const int ready = poll(&keys, reads_keys_ ? 1 : 0, milliseconds);
-    if (interrupted) return false;
-    char key = 0;
-    return !(ready > 0 && (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == '\033'));
-  }
-
- private:
   termios before_{};
   bool reads_keys_ = false;
 };
@@ -107,7 +146,7 @@ int run_top(const Arguments& arguments) {
     return 0;
   }
   const std::string first = picture_of(watch(), style, terminal_width());  // may throw, while errors can still be seen
-  const Screen screen;
+  Screen screen;
   screen.show(first);
   while (screen.wait(interval)) screen.show(picture_of(watch(), style, terminal_width()));
   return 0;

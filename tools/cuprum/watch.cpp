@@ -75,7 +75,10 @@ std::string name_of(unsigned pid) {
 }
 
 std::string cut(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - std::min<std::size_t>(width, 1)) + "~";
+  if (text.size() <= width) return text;
+  std::size_t end = width - std::min<std::size_t>(width, 1);
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not in the middle of a character
+  return text.substr(0, end) + "~";
 }
 
 std::string right(const std::string& text, std::size_t width) {
@@ -126,7 +129,8 @@ std::string row_of(const std::string& device, const std::string& pid, const std:
 
 std::string picture_of_process(const WatchedProcess& process, std::size_t width) {
   const std::string memory = process.memory ? bytes(*process.memory) : "?";
-  return row_of(std::to_string(process.device), std::to_string(process.pid), process.user, memory, process.name, width);
+  return row_of(std::to_string(process.device), std::to_string(process.pid), process.user, memory,
+                printable(process.name), width);
 }
 
 }  // namespace
