@@ -47,7 +47,9 @@ class Info(CommandTest):
         self.assertEqual(len(processes), 100)
         self.assertEqual(processes[0], {"pid": 1000, "name": "/usr/bin/train", "memory_bytes": 1 << 20})
         self.assertEqual(processes[-1], {"pid": 1099, "name": "", "memory_bytes": 100 << 20})
+        self.assertEqual(processes[-2], {"pid": 1098, "name": "/usr/bin/train", "memory_bytes": None})  # not told
         text = self.run_cuprum("info", CUPRUM_NVML=fake("GPU_STATE")).stdout
+        self.assertRegex(text, r"(?m)^    1098  /usr/bin/train +\?$")
         for words in ("1.0 GiB of 4.0 GiB", "41 °C", "123 W", "17 %", "1000  /usr/bin/train"):
             self.assertIn(words, text)
         self.assertIn("1001  /home/somebody/projects/train/.venv/bin/python  2.0 MiB\n", text)

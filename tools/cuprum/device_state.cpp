@@ -54,7 +54,8 @@ class Collector {
  private:
   static ProcessRow describe(const nvml::ProcessInfo& process) {
     constexpr auto unknown = static_cast<unsigned long long>(-1);
-    ProcessRow row{.pid = process.pid, .memory = process.used_gpu_memory == unknown ? 0 : process.used_gpu_memory};
+    ProcessRow row{.pid = process.pid};
+    if (process.used_gpu_memory != unknown) row.memory = process.used_gpu_memory;
     char name[1024] = "";
     const auto length = static_cast<unsigned>(sizeof name);
     if (nvml::api().nvmlSystemGetProcessName &&

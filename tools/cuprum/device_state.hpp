@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct StateRow {
 /// A process that computes on the GPU.
 struct ProcessRow {
   unsigned pid;
-  std::string name;          ///< empty when this user may not see it
-  std::uint64_t memory = 0;  ///< in bytes; 0 when it isn't known
+  std::string name;                     ///< empty when this user may not see it
+  std::optional<std::uint64_t> memory;  ///< in bytes; empty when it isn't known
 };
 
 struct DeviceState {
@@ -27,7 +28,7 @@ struct DeviceState {
   std::vector<ProcessRow> processes;
 };
 
-/// Empty when there is no NVML, or it doesn't know the device (softgpu's, say); what it can't tell is left out.
+/// Empty when there is no NVML, or it doesn't know the device; what it can't tell is left out.
 DeviceState device_state(const std::string& uuid);
 
 }  // namespace cuprum::cli

@@ -113,7 +113,7 @@ void print_state(const Device& device, const Style& style) {
   if (!state.processes.empty()) std::cout << "  " << style.bold("Processes") << '\n';
   for (const ProcessRow& process : state.processes) {
     print_row(std::to_string(process.pid) + "  " + printable(process.name),
-              process.memory ? bytes(process.memory) : "");
+              process.memory ? bytes(*process.memory) : "?");
   }
 }
 
@@ -165,7 +165,8 @@ Json describe(const Device& device, const std::vector<Device>& all) {
   for (const StateRow& row : state.readings) json["state"][row.key] = row.number;
   json["processes"] = Json::array();
   for (const ProcessRow& process : state.processes) {
-    json["processes"].push_back({{"pid", process.pid}, {"name", process.name}, {"memory_bytes", process.memory}});
+    const Json memory = process.memory ? Json(*process.memory) : Json(nullptr);
+    json["processes"].push_back({{"pid", process.pid}, {"name", process.name}, {"memory_bytes", memory}});
   }
   return json;
 }
