@@ -2,7 +2,7 @@
 
 .. code-block:: console
 
-    $ python -m cuprum script.py arguments...    # or a folder with a __main__.py, or - for the standard input
+    $ python -m cuprum script.py arguments...    # or a folder or zip file with a __main__.py, or - for the standard input
     $ python -m cuprum -m module arguments...
     $ python -m cuprum -c 'from cuda.core import Device; print(Device().name)'
     $ python -m cuprum --softgpu script.py    # without a GPU, whether there is one or not
@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.machinery import SourcelessFileLoader
 from types import ModuleType, TracebackType
 from typing import Any
+from zipimport import ZipImportError, zipimporter
 
 USAGE = """\
-usage: python -m cuprum [--softgpu | --nvidia] [--devices N] (SCRIPT | FOLDER | - | -m MODULE | -c CODE) [arguments...]
+usage: python -m cuprum [--softgpu | --nvidia] [--devices N] (SCRIPT | FOLDER | ZIP | - | -m MODULE | -c CODE) [arguments...]
 
 Runs a program with cuda.core served by cuprum.
 
@@ -46,6 +48,8 @@ def main(arguments: list[str]) -> None:
         run_input(rest[1:])
     elif os.path.isdir(rest[0]):
         run_folder(rest[0], rest[1:])
+    elif (file := zip_file(rest[0])) is not None:
+        run_zip_file(file, rest[0], rest[1:])
     else:
         run_script(rest[0], rest[1:])
 
@@ -87,16 +91,20 @@ def run_script(path: str, arguments: list[str], name: str | None = None) -> None
             source = file.read()
     except OSError as error:
         stop(f"can't open {path!r}: {error.strerror}")
+    whole = os.path.join(os.getcwd(), path)  # the script finds itself by this, wherever it goes
     sys.argv[:] = [name or path, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
-    execute(compile(source, path, "exec"), path)
+    if path.endswith(".pyc"):
+        execute(SourcelessFileLoader("__main__", path).get_code("__main__"), whole)
+    else:
+        execute(compiled(source, whole), whole)
 
 
 def run_input(arguments: list[str]) -> None:
     """Run what is on the standard input, as ``python -`` would."""
     sys.argv[:] = ["-", *arguments]
     sys.path[0] = ""
-    execute(compile(sys.stdin.buffer.read(), "<stdin>", "exec"), None)
+    execute(compiled(sys.stdin.buffer.read(), "<stdin>"), None)
 
 
 def run_folder(path: str, arguments: list[str]) -> None:
@@ -107,11 +115,29 @@ def run_folder(path: str, arguments: list[str]) -> None:
     run_script(program, arguments, name=path)
 
 
+def zip_file(path: str) -> zipimporter | None:
+    """What imports from the zip file `path`, such as one that ``zipapp`` makes; None if it is none."""
+    try:
+        return zipimporter(path)
+    except ZipImportError:
+        return None
+
+
+def run_zip_file(file: zipimporter, path: str, arguments: list[str]) -> None:
+    """Run the ``__main__.py`` in a zip file as Python would: what is beside it can be imported."""
+    if file.find_spec("__main__") is None:
+        stop(f"can't find '__main__.py' in the zip file {path!r}")
+    whole = os.path.join(os.getcwd(), path)
+    sys.argv[:] = [path, *arguments]
+    sys.path[0] = whole
+    execute(file.get_code("__main__"), os.path.join(whole, "__main__.py"))
+
+
 def run_code(source: str, arguments: list[str]) -> None:
     """Run `source` as ``python -c`` would."""
     sys.argv[:] = ["-c", *arguments]
     sys.path[0] = ""
-    execute(compile(source, "<string>", "exec"), None)
+    execute(compiled(source, "<string>"), None)
 
 
 def run_module(name: str, arguments: list[str]) -> None:
@@ -120,6 +146,15 @@ def run_module(name: str, arguments: list[str]) -> None:
 
     sys.argv[:] = [name, *arguments]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def compiled(source: bytes | str, name: str) -> Any:
+    """The code of a program. Ends as Python does if it is none: with what is wrong in it, and where."""
+    try:
+        return compile(source, name, "exec")
+    except SyntaxError as error:
+        sys.excepthook(type(error), error.with_traceback(None), None)
+        raise SystemExit(1) from None
 
 
 def execute(code: Any, path: str | None) -> None:

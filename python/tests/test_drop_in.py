@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import py_compile
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -291,6 +293,28 @@ class TestRunner:
         )
         assert python("-m", "cuprum", str(tmp_path), "a") == f"__main__ ['{tmp_path}', 'a'] 7\n"
 
+    def test_a_script_finds_itself_wherever_it_goes(self, tmp_path):
+        source = "import os; from cuda.core import Device; os.chdir('/'); print(os.path.isfile(__file__)); 1 / 0"
+        (tmp_path / "script.py").write_text(source)
+        output = python("-m", "cuprum", "script.py", code=1, cwd=tmp_path)
+        assert output.startswith("True\n")
+        assert source in output  # the traceback shows the line, too
+
+    def test_zip_file(self, tmp_path):
+        program = tmp_path / "program.pyz"
+        with zipfile.ZipFile(program, "w") as file:
+            file.writestr("beside.py", "value = 7")
+            file.writestr(
+                "__main__.py", "import sys, beside\nfrom cuda.core import Device\nprint(__file__, sys.argv, beside.value)"
+            )
+        printed = f"{program}/__main__.py ['program.pyz', 'a'] 7\n"
+        assert python("-m", "cuprum", "program.pyz", "a", cwd=tmp_path) == printed
+
+    def test_compiled_script(self, tmp_path):
+        (tmp_path / "script.py").write_text("from cuda.core import Device\nprint(__name__)")
+        compiled = py_compile.compile(str(tmp_path / "script.py"), str(tmp_path / "script.pyc"))
+        assert python("-m", "cuprum", compiled) == "__main__\n"
+
     def test_standard_input(self):
         source = "import sys; from cuda.core import Device; print(__name__, sys.argv)"
         assert python("-m", "cuprum", "-", "a", input=source) == "__main__ ['-', 'a']\n"
@@ -304,6 +328,11 @@ class TestRunner:
         output = python("-m", "cuprum", str(script), code=1)
         assert output.startswith(f'Traceback (most recent call last):\n  File "{script}", line 3')
         assert output.endswith("ZeroDivisionError: division by zero\n")
+
+    def test_what_is_no_python_is_shown_alone(self, tmp_path):
+        script = tmp_path / "script.py"
+        script.write_text("x = (")
+        assert python("-m", "cuprum", str(script), code=1).startswith(f'  File "{script}", line 1\n')
 
     @softgpu.needed
     def test_softgpu_with_devices(self):
@@ -319,11 +348,13 @@ class TestRunner:
             (["--quickly", "x.py"], "unknown option '--quickly'"),
             (["--devices", "none", "x.py"], "takes a number"),
             (["/proc/self/fd"], "can't find '__main__.py' in the folder '/proc/self/fd'"),
+            (["no-program.zip"], "can't find '__main__.py' in the zip file 'no-program.zip'"),
             (["/no/such/file.py"], "can't open '/no/such/file.py': No such file"),
         ],
     )
-    def test_wrong_use(self, arguments, reason):
-        output = python("-m", "cuprum", *arguments, code=2)
+    def test_wrong_use(self, arguments, reason, tmp_path):
+        zipfile.ZipFile(tmp_path / "no-program.zip", "w").close()
+        output = python("-m", "cuprum", *arguments, code=2, cwd=tmp_path)
         assert output.startswith("usage: python -m cuprum")
         assert reason in output
 
