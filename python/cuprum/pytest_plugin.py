@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cuprum import Device, Stream
 
 _DEVICES = "SOFTGPU_DEVICES"
+_MOST_DEVICES = 64  # that softgpu can have
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,8 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"softgpu has 1 to 64 devices, not {text!r}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_DEVICES:
+        raise argparse.ArgumentTypeError(f"softgpu has 1 to {_MOST_DEVICES} devices, not {text!r}")
     return int(text)
 
 
@@ -89,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     needed = max((_devices_needed(item) for item in items), default=1)
     if needed > 1:
-        os.environ[_DEVICES] = str(needed)
+        os.environ[_DEVICES] = str(min(needed, _MOST_DEVICES))  # a test that needs more is skipped
 
 
 def _devices_needed(item: pytest.Item) -> int:
@@ -107,7 +108,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if needed > 1:
         there = len(_all_devices())
         if there < needed:
-            pytest.skip(f"needs {needed} devices, and there are {there}: pytest --softgpu --softgpu-devices={needed}")
+            pytest.skip(f"needs {needed} devices, and there are {there}: {_how_to_have(needed)}")
+
+
+def _how_to_have(needed: int) -> str:
+    if needed > _MOST_DEVICES:
+        return f"softgpu has at most {_MOST_DEVICES}"
+    return f"pytest --softgpu --softgpu-devices={needed}"
 
 
 def _all_devices() -> tuple[Device, ...]:

@@ -95,6 +95,14 @@ def test_one(device): pass
     assert "3 passed" in output
 
 
+def test_a_test_that_needs_more_than_softgpu_has_is_skipped_alone(run):
+    output = run(
+        "import pytest\n@pytest.mark.n_devices(65)\ndef test_many(devices): pass\ndef test_one(device): pass", "--softgpu"
+    )
+    assert "1 passed, 1 skipped" in output
+    assert "needs 65 devices, and there are 64: softgpu has at most 64" in output
+
+
 def test_skipped_where_there_are_fewer(run):
     text = "import pytest\n@pytest.mark.n_devices(3)\ndef test(devices): pass"
     output = run(text, "--softgpu", "--softgpu-devices=2")
