@@ -16,19 +16,18 @@ FillPattern fill_pattern_from(nb::handle value);
 
 /// from_handle of Buffer and of the classes that derive from it.
 template <typename Class>
-nb::object buffer_from_handle(nb::handle pointer, nb::handle size, nb::handle resource, nb::handle owner,
-                              nb::handle stream) {
+Class buffer_from_handle(nb::handle pointer, nb::handle size, nb::handle resource, nb::handle owner,
+                         nb::handle stream) {
   if (!resource.is_none() && !owner.is_none())
     throw nb::value_error("owner and memory resource cannot be both specified together");
   if (!stream.is_none() && resource.is_none()) throw nb::value_error("stream requires a memory resource (mr)");
   const std::uint64_t address = raw_value(pointer, "ptr");
   const std::size_t bytes = size_from(size);
-  if (resource.is_none())
-    return nb::cast(Class::from_handle(address, bytes, owner.is_none() ? nullptr : kept_object(owner)));
+  if (resource.is_none()) return Class::from_handle(address, bytes, owner.is_none() ? nullptr : kept_object(owner));
   const MemoryResource taking = memory_resource_from(resource);
   const Stream queue = stream_or_default(stream);
   require_context(queue);
-  return nb::cast(without_gil([&] { return Class::from_handle(address, bytes, taking, queue); }));
+  return without_gil([&] { return Class::from_handle(address, bytes, taking, queue); });
 }
 
 }  // namespace cuprum::python

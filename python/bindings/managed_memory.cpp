@@ -3,6 +3,7 @@
 
 #include "bindings/buffer.hpp"
 #include "bindings/buffer_collection.hpp"
+#include "bindings/class_method.hpp"
 #include "bindings/copy_options.hpp"
 #include "bindings/device.hpp"
 #include "bindings/memory_resource.hpp"
@@ -166,21 +167,28 @@ void bind_resource(nb::module_& module) {
 }
 
 void bind_managed_buffer(nb::module_& module) {
-  nb::class_<ManagedBuffer, Buffer>(module, "ManagedBuffer",
-                                    "A Buffer whose memory moves to where it is used, with advice on where that is.\n\n"
-                                    ">>> from cuprum import Device, Host, ManagedMemoryResource\n"
-                                    ">>> device = Device(); device.set_current()\n"
-                                    ">>> stream = device.create_stream()\n"
-                                    ">>> buffer = ManagedMemoryResource().allocate(4096, stream=stream)\n"
-                                    ">>> buffer.prefetch(Host(), stream=stream)\n"
-                                    ">>> stream.sync()\n")
+  nb::class_<ManagedBuffer, Buffer> bound(
+      module, "ManagedBuffer",
+      "A Buffer whose memory moves to where it is used, with advice on where that is.\n\n"
+      ">>> from cuprum import Device, Host, ManagedMemoryResource\n"
+      ">>> device = Device(); device.set_current()\n"
+      ">>> stream = device.create_stream()\n"
+      ">>> buffer = ManagedMemoryResource().allocate(4096, stream=stream)\n"
+      ">>> buffer.prefetch(Host(), stream=stream)\n"
+      ">>> stream.sync()\n");
+  bound
       .def("__init__",
            [](nb::handle, nb::args, nb::kwargs) {
              throw WrongState("ManagedBuffer objects cannot be instantiated directly. Please use MemoryResource APIs.");
            })
-      .def_static("from_handle", &buffer_from_handle<ManagedBuffer>, "ptr"_a.none(), "size"_a.none(),
-                  "mr"_a = nb::none(), "owner"_a = nb::none(), nb::kw_only(), "stream"_a = nb::none(),
-                  "Wraps managed memory that somebody else has allocated, as Buffer.from_handle does.")
+      .def_static(
+          "from_handle",
+          [](nb::handle cls, nb::handle pointer, nb::handle size, nb::handle resource, nb::handle owner,
+             nb::handle stream) {
+            return object_of_class(cls, buffer_from_handle<ManagedBuffer>(pointer, size, resource, owner, stream));
+          },
+          "cls"_a, "ptr"_a.none(), "size"_a.none(), "mr"_a = nb::none(), "owner"_a = nb::none(), nb::kw_only(),
+          "stream"_a = nb::none(), "Wraps managed memory that somebody else has allocated, as Buffer.from_handle does.")
       .def_prop_rw(
           "read_mostly", [](const ManagedBuffer& self) { return without_gil([&] { return self.read_mostly(); }); },
           [](const ManagedBuffer& self, bool wanted) {
@@ -229,6 +237,7 @@ void bind_managed_buffer(nb::module_& module) {
             without_gil([&] { self.discard_prefetch(place, queue); });
           },
           "location"_a.none(), nb::kw_only(), "stream"_a.none(), "Discards the contents and moves the memory.");
+  make_class_method(bound, "from_handle");
 }
 
 void bind_accessed_by(nb::module_& module) {

@@ -3,6 +3,7 @@
 
 #include <cuprum/dlpack.hpp>
 
+#include "bindings/class_method.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/dlpack_exchange.hpp"
 #include "bindings/memory_resource.hpp"
@@ -36,11 +37,9 @@ bool has_dlpack(nb::handle object) {
 }
 
 /// The view is filled in where it stays: moving one takes as long as filling it.
-nb::object view_from_any(nb::handle object, nb::handle stream) {
-  static const nb::handle type = nb::type<PythonView>();
-  nb::object made = nb::inst_alloc(type);
-  PythonView& view = *new (nb::inst_ptr<PythonView>(made)) PythonView();
-  nb::inst_mark_ready(made);
+nb::object view_from_any(nb::handle cls, nb::handle object, nb::handle stream) {
+  nb::object made = object_of_class(cls, PythonView());
+  PythonView& view = *nb::inst_ptr<PythonView>(made);
   if (!fill_quickly(view, object, stream)) {
     view = has_dlpack(object) ? view_by_dlpack_methods(object, stream) : view_from_cuda_array_interface(object, stream);
   }
@@ -50,10 +49,10 @@ nb::object view_from_any(nb::handle object, nb::handle stream) {
 
 /// A function that makes views for a stream, and they remember it.
 template <PythonView (*make)(nb::handle, nb::handle)>
-PythonView for_stream(nb::handle object, nb::handle stream) {
+nb::object for_stream(nb::handle cls, nb::handle object, nb::handle stream) {
   PythonView view = make(object, stream);
   view.stream = stream_number_of(stream);
-  return view;
+  return object_of_class(cls, std::move(view));
 }
 
 Stream stream_by_number(std::int64_t number) {
@@ -167,7 +166,7 @@ nb::object other_view(Self<PythonView> self, nb::handle layout, nb::handle dtype
   if (!view.tensor && nb::isinstance<Buffer>(view.exporting_obj))
     check_fits(*nb::inst_ptr<Buffer>(view.exporting_obj), wanted);
   other.ptr = view.base + static_cast<std::uint64_t>(wanted.slice_offset_in_bytes());
-  return nb::cast(std::move(other));
+  return object_of_class(self.object().type(), std::move(other));
 }
 
 /// Whether a graph allocates the memory. It frees that where the program says, which it would not if it kept it.
@@ -325,18 +324,25 @@ void bind_strided_memory_view(nb::module_& module) {
                                ">>> view.shape, view.strides, view.dtype\n"
                                "((2, 6), (12, 1), dtype('float64'))\n");
   bound.def("__init__", &make_view, "obj"_a = nb::none(), "stream_ptr"_a = nb::none())
-      .def_static("from_dlpack", &for_stream<view_from_dlpack>, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+      .def_static("from_dlpack", &for_stream<view_from_dlpack>, "cls"_a, "obj"_a.none(), "stream_ptr"_a = nb::none(),
                   "Of an object with __dlpack__. The stream at `stream_ptr` is made to wait for the object's work; -1 "
                   "asks for no order.")
-      .def_static("from_cuda_array_interface", &for_stream<view_from_cuda_array_interface>, "obj"_a.none(),
+      .def_static("from_cuda_array_interface", &for_stream<view_from_cuda_array_interface>, "cls"_a, "obj"_a.none(),
                   "stream_ptr"_a = nb::none(), "Of an object with __cuda_array_interface__, in the same way.")
-      .def_static("from_array_interface", &view_from_array_interface, "obj"_a.none(),
-                  "Of an object with __array_interface__, which is memory of the host.")
-      .def_static("from_any_interface", &view_from_any, "obj"_a.none(), "stream_ptr"_a = nb::none(),
+      .def_static(
+          "from_array_interface",
+          [](nb::handle cls, nb::handle object) { return object_of_class(cls, view_from_array_interface(object)); },
+          "cls"_a, "obj"_a.none(), "Of an object with __array_interface__, which is memory of the host.")
+      .def_static("from_any_interface", &view_from_any, "cls"_a, "obj"_a.none(), "stream_ptr"_a = nb::none(),
                   "By DLPack, or else by __cuda_array_interface__.")
-      .def_static("from_buffer", &view_from_buffer, "buffer"_a.none(), "shape"_a, "strides"_a = nb::none(),
-                  nb::kw_only(), "itemsize"_a = nb::none(), "dtype"_a = nb::none(), "is_readonly"_a = false,
-                  "Of a Buffer, with strides in elements. Orders nothing.")
+      .def_static(
+          "from_buffer",
+          [](nb::handle cls, nb::handle buffer, nb::handle shape, nb::handle strides, nb::handle itemsize,
+             nb::handle dtype, bool is_readonly) {
+            return object_of_class(cls, view_from_buffer(buffer, shape, strides, itemsize, dtype, is_readonly));
+          },
+          "cls"_a, "buffer"_a.none(), "shape"_a, "strides"_a = nb::none(), nb::kw_only(), "itemsize"_a = nb::none(),
+          "dtype"_a = nb::none(), "is_readonly"_a = false, "Of a Buffer, with strides in elements. Orders nothing.")
       .def("view", &other_view, "layout"_a = nb::none(), "dtype"_a = nb::none(),
            "The same memory with another layout, another type, or both.")
       .def(
@@ -386,6 +392,9 @@ void bind_strided_memory_view(nb::module_& module) {
           "legacy default stream, -1 asks for no order.")
       .def("__dlpack_device__", &device_of_view, "The kind and number of the device in DLPack's terms.")
       .def("__repr__", &view_in_words);
+  for (const char* name :
+       {"from_dlpack", "from_cuda_array_interface", "from_array_interface", "from_any_interface", "from_buffer"})
+    make_class_method(bound, name);
   bind_fields(bound);
   if (nb::object api = exchange_api(); !api.is_none()) {
     bound.attr("__dlpack_c_exchange_api__") = api;

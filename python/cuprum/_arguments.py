@@ -156,7 +156,7 @@ def _said_of(message: str, wanted: type | None) -> str | None:
         if len(functions[0]) == 1:
             return _said_of_self("", signatures, types, wanted, is_all_else_right=True)
         return _said_of_self("", signatures, types, wanted) or _said_of_value(functions[0][1].type, types)
-    name = _name_of(signatures[0], types if bound else [])
+    name = _name_of(signatures[0], types if bound and functions[0][0].name == "self" else [])
     every = [each.name for each in dict.fromkeys(sum(functions, [])) if each.name not in ("self", "cls")]
     known = [each for each in every if not each.startswith("*")]
     for keyword in keywords:

@@ -226,6 +226,10 @@ def test_managed_memory_can_be_wrapped(managed, stream):
     with pytest.raises(ValueError, match="stream requires"):
         ManagedBuffer.from_handle(managed.handle, 4096, stream=stream)
 
+    class Named(ManagedBuffer): ...
+
+    assert type(Named.from_handle(managed.handle, 4096, owner=managed)) is Named
+
 
 def test_memory_that_is_not_managed_can_not_be_moved(device, stream):
     buffer = device.allocate(16, stream=stream)

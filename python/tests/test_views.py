@@ -4,6 +4,7 @@ import ctypes
 import gc
 import threading
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
@@ -436,6 +437,26 @@ def test_constructing_a_view_is_deprecated():
     with pytest.raises(ValueError, match="Cannot infer layout"):
         repr(empty)
     assert empty.exporting_obj is None and empty.dtype is None
+
+
+def test_class_methods_make_views_of_the_class_that_they_are_asked_of(device, stream):
+    class Named(StridedMemoryView):
+        name = "mine"
+
+    buffer = device.allocate(16, stream=stream)
+    interface = {"shape": (4,), "typestr": "<f4", "data": (int(buffer.handle), False), "version": 3}
+    views = [
+        Named.from_dlpack(np.zeros(3), -1),
+        Named.from_any_interface(np.zeros(3), stream_ptr=-1),
+        Named.from_cuda_array_interface(SimpleNamespace(__cuda_array_interface__=interface), -1),
+        Named.from_array_interface(np.zeros(3)),
+        Named.from_buffer(buffer, (4,), itemsize=4),
+    ]
+    views.append(views[0].view(dtype=np.dtype("i8")))
+    assert {type(view) for view in views} == {Named}
+    assert {view.name for view in views} == {"mine"}
+    with pytest.raises(TypeError, match="class method of StridedMemoryView and of what derives from it, not of <class 'int'>"):
+        vars(StridedMemoryView)["from_dlpack"].__func__(int, np.zeros(3), -1)
 
 
 def test_representation():
