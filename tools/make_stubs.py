@@ -18,10 +18,11 @@ HEAD = '''\
 # Made by tools/make_stubs.py; a test compares it with the extension.
 import os
 import uuid as _uuid
-from collections.abc import Callable, Iterable, Mapping, MutableSet, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from typing_extensions import Buffer as _SupportsBuffer
+from typing_extensions import Self
 
 from . import system
 from ._memory_sets import AccessedBySetProxy, PeerAccessibleBySetProxy
@@ -49,7 +50,8 @@ from ._tensor_map import (
     TensorMapSwizzle,
 )
 from ._texture_options import MipmappedArrayOptions, OpaqueArrayOptions, TextureObjectOptions
-from ._types import ComputeCapability
+from ._types import ComputeCapability, MaxPotentialBlockSizeOccupancyResult
+from .graph import AdjacencySetProxy
 from .typing import (
     ArrayFormatType,
     GraphConditionalType,
@@ -141,6 +143,22 @@ PARAMETERS = {
     "symbol_mapping": "Mapping[str, str] | None",
     "uuid": "_uuid.UUID",
     "value": "int | HostMemory",
+}
+
+# All parameters of functions that programs override: those of cuda.core, where the extension's take more, so that mypy accepts
+# the same classes.
+ALLOCATE = "self, size: int, *, stream: Stream | GraphBuilder"
+DEALLOCATE = "self, ptr: int, size: int, *, stream: Stream | GraphBuilder"
+OVERRIDDEN = {
+    **{
+        f"{resource}.allocate": ALLOCATE
+        for resource in ("MemoryResource", "_MemPool", "ManagedMemoryResource", "GraphMemoryResource")
+    },
+    "MemoryResource.deallocate": DEALLOCATE,
+    **{
+        f"{resource}.deallocate": f"{DEALLOCATE} | None = None"
+        for resource in ("LegacyPinnedMemoryResource", "VirtualMemoryResource")
+    },
 }
 
 # What can be assigned to a property, where that is more than it has.
@@ -275,13 +293,13 @@ RESULTS = {
     "numa_current": "Host",
     "peer_access": "tuple[int, ...]",
     "peer_accessible_by": "PeerAccessibleBySetProxy",
-    "pred": "MutableSet[GraphNode]",
+    "pred": "AdjacencySetProxy",
     "record": "EventRecordNode",
     "set_current": "Context | None",
     "shape": "tuple[int, ...]",
     "split": "tuple[GraphBuilder, ...]",
     "strides": "tuple[int, ...] | None",
-    "succ": "MutableSet[GraphNode]",
+    "succ": "AdjacencySetProxy",
     "switch": "SwitchNode",
     "uuid": "_uuid.UUID",
     "wait": "EventWaitNode",
@@ -319,12 +337,19 @@ SINGLE_RESULTS = {
     "GraphicsResource.map": "Buffer",
     "MappedImage.__enter__": "MappedImage",
     "HostCallbackNode.callback": "Callable[[], object] | None",
+    "KernelOccupancy.max_potential_block_size": "MaxPotentialBlockSizeOccupancyResult",
+    "ManagedBuffer.from_handle": "Self",
     "ManagedBuffer.preferred_location": "Device | Host | None",
     "ManagedMemoryResource.allocate": "ManagedBuffer",
     "SMResource.split": "tuple[list[SMResource], SMResource]",
     "Stream.record": "Event",
     "StridedMemoryView.as_tensor_map": "TensorMapDescriptor",
-    "StridedMemoryView.from_any_interface": "StridedMemoryView",
+    **{
+        f"StridedMemoryView.{function}": "Self"
+        for function in (
+            "from_any_interface", "from_array_interface", "from_buffer", "from_cuda_array_interface", "from_dlpack", "view"
+        )  # fmt: skip
+    },
     "TensorMapDescriptor._from_im2col": "TensorMapDescriptor",
     "TensorMapDescriptor._from_im2col_wide": "TensorMapDescriptor",
     "TensorMapDescriptor._from_tiled": "TensorMapDescriptor",
@@ -382,7 +407,9 @@ def with_types(stub):
             indent, name, parameters, result, end = match.groups()
             where = f"{class_name}.{name}" if indent else name
             parameters = parameters_with_types(where, parameters + ")")[:-1]
-            if name == "__eq__":
+            if where in OVERRIDDEN:
+                parameters = OVERRIDDEN[where]
+            elif name == "__eq__":
                 parameters = "self, other: object, /"
             elif where in SETTERS:
                 parameters = parameters.replace("self, arg: Any, /", f"self, arg: {SETTERS[where]}, /")
@@ -404,6 +431,10 @@ def with_types(stub):
     text = re.sub(r"^ +def __del__\(.*\n\n", "", text, flags=re.MULTILINE)
     text = text.replace("from typing import Any\n", "")
     text = text.replace("class Buffer:\n", "class Buffer:\n    def __buffer__(self, flags: int, /) -> memoryview: ...\n\n")
+    for resource in ("LegacyPinnedMemoryResource", "VirtualMemoryResource"):  # which need no stream
+        head = f"class {resource}(MemoryResource):\n"
+        text = text.replace(head, f"{head}    def allocate({ALLOCATE} | None = None) -> Buffer: ...\n\n")
+    text = text.replace("(cls: Any, ", "(cls, ")
     return HEAD + text.strip() + "\n" + TAIL
 
 

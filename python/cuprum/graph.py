@@ -55,7 +55,7 @@ from ._options import GraphCompleteOptions, GraphDebugPrintOptions
 from ._types import show_as_members_of
 
 
-class AdjacencySetProxy(MutableSet):
+class AdjacencySetProxy(MutableSet[GraphNode]):
     """The nodes before or behind a node, as a set: reads ask the driver, changes are made in the graph."""
 
     __slots__ = ("_behind", "_node")

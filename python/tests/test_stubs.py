@@ -37,9 +37,10 @@ STRICT = """
 import numpy as np
 
 from cuprum import CompileError, CUDAError, Device, DeviceMemoryResource, Host, LaunchConfig, ManagedBuffer, Stream, checkpoint, system
-from cuprum import LEGACY_DEFAULT_STREAM, PinnedMemoryResource, StreamOptions, TensorMapSwizzle, graph, launch, texture, typing, utils
+from cuprum import LEGACY_DEFAULT_STREAM, Buffer, Kernel, LegacyPinnedMemoryResource, MemoryResource, PinnedMemoryResource, StreamOptions
+from cuprum import TensorMapSwizzle, graph, launch, texture, typing, utils
 from cuprum.checkpoint import Process
-from cuprum.graph import GraphDefinition, GraphNode
+from cuprum.graph import GraphBuilder, GraphDefinition, GraphNode
 from cuprum.system import Device as SystemDevice
 from cuprum.texture import ResourceDescriptor
 from cuprum.typing import ObjectCodeFormatType
@@ -66,8 +67,32 @@ def use(device: Device, stream: Stream, managed: ManagedBuffer, node: GraphNode,
     managed.accessed_by = [device, Host()]
     managed.preferred_location = None
     node.pred = [node]
+    node.succ.update([node])
     graph_: GraphDefinition = node.graph
     graph_.instantiate().launch(stream)
+    buffer = LegacyPinnedMemoryResource().allocate(64)
+
+
+class Pool(MemoryResource):
+    def allocate(self, size: int, *, stream: Stream | GraphBuilder) -> Buffer:
+        return Buffer.from_handle(4096, size, mr=self, stream=stream)
+
+    def deallocate(self, ptr: int, size: int, *, stream: Stream | GraphBuilder) -> None: ...
+
+
+class Cached(DeviceMemoryResource):
+    def allocate(self, size: int, *, stream: Stream | GraphBuilder) -> Buffer:
+        return super().allocate(size, stream=stream)
+
+
+class View(StridedMemoryView): ...
+
+
+def of_views(kernel: Kernel, buffer: Buffer) -> int:
+    view: View = View.from_buffer(buffer, (4,), itemsize=4).view()
+    found = kernel.occupancy.max_potential_block_size(0, 0)
+    blocks: int = found.min_grid_size
+    return blocks * view.size
 """
 
 STRICT_MISTAKES = {
