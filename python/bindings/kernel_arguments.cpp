@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstring>
 
+#include "bindings/attributes.hpp"
 #include "bindings/dlpack_exchange.hpp"
 #include "bindings/tensor_map.hpp"
 #include "bindings/texture.hpp"
@@ -67,7 +68,7 @@ Passing look_up_passing(nb::handle argument) {
   if (derives_from(type, "_ctypes", "_CData")) return Passing::bytes;
   if (comes_from(type, "cuda.bindings")) return Passing::handle;
   if (has_exchange_functions(argument)) return Passing::tensor;
-  if (nb::hasattr(argument, "__cuda_array_interface__") || nb::hasattr(argument, "data_ptr")) return Passing::array;
+  if (has_attribute(argument, "__cuda_array_interface__") || has_attribute(argument, "data_ptr")) return Passing::array;
   return Passing::unknown;
 }
 
@@ -304,12 +305,15 @@ void KernelArgumentList::put_tensor(std::size_t index, nb::handle object) {
 }
 
 void KernelArgumentList::put_array(std::size_t index, nb::handle object) {
-  if (nb::hasattr(object, "data_ptr") && nb::hasattr(object, "is_cuda")) {  // PyTorch's tensors
+  if (has_attribute(object, "data_ptr") && has_attribute(object, "is_cuda")) {  // PyTorch's tensors
     if (!nb::cast<bool>(object.attr("is_cuda"))) refuse(index, "is a tensor on the host: move it to the device first");
     return put(index, raw_value(nb::object(object.attr("data_ptr")()), "data_ptr()"));
   }
-  const nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
+  const nb::object interface = attribute_or_none(object, "__cuda_array_interface__");
   if (interface.is_none()) refuse_type(index, object);
+  if (!nb::isinstance<nb::dict>(interface) || nb::object(interface.attr("get")("data")).is_none())
+    refuse(index,
+           "has a __cuda_array_interface__ that is no dict with 'data', the address and whether it is read-only");
   put(index, raw_value(nb::object(interface["data"][0]), "the address in __cuda_array_interface__"));
 }
 

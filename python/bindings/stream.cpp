@@ -2,7 +2,7 @@
 #include <cuprum/detail/record.hpp>
 #include <cuprum/driver.hpp>
 
-#include "bindings/common.hpp"
+#include "bindings/attributes.hpp"
 #include "bindings/event.hpp"
 
 namespace cuprum::python {
@@ -10,7 +10,7 @@ namespace {
 
 /// What __cuda_stream__ of an object says: (0, address).
 std::uint64_t protocol_stream(nb::handle object) {
-  nb::object method = nb::getattr(object, "__cuda_stream__", nb::none());
+  nb::object method = attribute_or_none(object, "__cuda_stream__");
   if (method.is_none() || PyType_Check(object.ptr())) {  // the method of a class has no object to be asked of
     throw nb::type_error(
         ("stream must be a Stream, a GraphBuilder or an object with __cuda_stream__, not " + type_of(object)).c_str());
@@ -46,13 +46,16 @@ void wait(const Stream& self, nb::handle other) {
     const Event event = nb::cast<Event>(other);
     return without_gil([&] { self.wait(event); });
   }
+  const auto message = [&] {
+    return "only an Event, Stream, or object supporting __cuda_stream__ can be waited, got " + type_of(other);
+  };
   Stream stream;
   try {
     stream = nb::isinstance<Stream>(other) ? nb::cast<Stream>(other) : foreign_stream(other);
+  } catch (nb::python_error& error) {
+    nb::raise_from(error, PyExc_ValueError, "%s", message().c_str());  // with what __cuda_stream__ raised as its cause
   } catch (const std::exception&) {
-    const std::string message =
-        "only an Event, Stream, or object supporting __cuda_stream__ can be waited, got " + type_of(other);
-    throw nb::value_error(message.c_str());
+    throw nb::value_error(message().c_str());
   }
   without_gil([&] { self.wait(stream); });
 }

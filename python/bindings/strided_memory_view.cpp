@@ -3,6 +3,7 @@
 
 #include <cuprum/dlpack.hpp>
 
+#include "bindings/attributes.hpp"
 #include "bindings/class_method.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/dlpack_exchange.hpp"
@@ -24,7 +25,7 @@ namespace {
 /// Whether it has an attribute of a name that is made once.
 bool has(nb::handle object, MadeOnce& name, const char* text) {
   const nb::handle made = name.get([&] { return nb::steal(PyUnicode_InternFromString(text)); });
-  return nb::hasattr(object, made);
+  return has_attribute(object, made);
 }
 
 bool has_dlpack(nb::handle object) {

@@ -198,6 +198,43 @@ def test_what_other_objects_say_wrongly_is_named(device):
         StridedMemoryView.from_cuda_array_interface(Producer(), -1)
 
 
+@pytest.fixture
+def kernel(device):
+    return ObjectCode.from_ptx(
+        b".version 7.0 .target sm_70 .address_size 64 .visible .entry f(.param .u64 x) { ret; }"
+    ).get_kernel("f")
+
+
+def test_what_an_array_or_a_stream_says_of_itself_comes_out(device, stream, kernel):
+    class Deleted:
+        @property
+        def __cuda_array_interface__(self):
+            raise RuntimeError("the array has been deleted")
+
+        @property
+        def __cuda_stream__(self):
+            raise RuntimeError("the stream has been destroyed")
+
+    with pytest.raises(RuntimeError, match="the array has been deleted"):
+        launch(stream, LaunchConfig(grid=1, block=1), kernel, Deleted())
+    with pytest.raises(RuntimeError, match="the array has been deleted"):
+        StridedMemoryView.from_any_interface(Deleted(), -1)
+    with pytest.raises(RuntimeError, match="the stream has been destroyed"):
+        device.create_stream(Deleted())
+    with pytest.raises(ValueError, match="can be waited") as refused:
+        stream.wait(Deleted())
+    assert "the stream has been destroyed" in str(refused.value.__cause__)
+
+
+@pytest.mark.parametrize("interface", [{}, {"shape": (1,)}, {"data": None}, "an interface", 3])
+def test_an_array_interface_without_an_address_is_refused(stream, kernel, interface):
+    class Array:
+        __cuda_array_interface__ = interface
+
+    with pytest.raises(TypeError, match="argument 1 has a __cuda_array_interface__ that is no dict with 'data'"):
+        launch(stream, LaunchConfig(grid=1, block=1), kernel, Array())
+
+
 def test_a_stream_of_a_view_that_is_no_number_is_refused(device, stream, numpy):
     class Array:
         __cuda_array_interface__ = {
