@@ -66,8 +66,27 @@ nb::object join(nb::args given) {
   return nb::borrow(given[static_cast<std::size_t>(found - builders.begin())]);
 }
 
+bool has_graph(const GraphBuilder& builder) {
+  try {
+    (void)builder.graph_definition();
+    return true;
+  } catch (const WrongState&) {
+    return false;
+  }
+}
+
+/// An unfinished child is a ValueError there, as cuda.core has it.
+void embed_builder(const GraphBuilder& self, const GraphBuilder& child) {
+  try {
+    self.embed(child);
+  } catch (const WrongState& error) {
+    if (has_graph(child)) throw;
+    throw nb::value_error(error.what());
+  }
+}
+
 void embed(const GraphBuilder& self, nb::handle child) {
-  if (nb::isinstance<GraphBuilder>(child)) return self.embed(nb::cast<const GraphBuilder&>(child));
+  if (nb::isinstance<GraphBuilder>(child)) return embed_builder(self, nb::cast<const GraphBuilder&>(child));
   if (!nb::isinstance<graph::GraphDefinition>(child)) {
     throw nb::type_error(("child must be a GraphBuilder or a GraphDefinition, not " + type_of(child)).c_str());
   }

@@ -361,6 +361,12 @@ class TestBuilder:
             builder.complete()
         with pytest.raises(ValueError, match="build mode"):
             builder.begin_building(mode="fast")
+        child = device.create_graph_builder()
+        for unfinished in (child, child.begin_building()):
+            with pytest.raises(ValueError, match="has not finished building"):
+                device.create_graph_builder().begin_building().embed(unfinished)
+        with pytest.raises(RuntimeError):
+            builder.embed(child.end_building())
         builder.begin_building(mode="thread_local")
         with pytest.raises(RuntimeError):
             builder.begin_building()
