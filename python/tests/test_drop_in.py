@@ -161,7 +161,10 @@ class TestContents:
             assert {"cuda.core.graph", "cuda.core.system.typing", "cuda.core._stream", "cuda.core._memory._buffer"} <= set(names)
             assert len(set(names)) == len(names)
             for name in names:
-                __import__(name)
+                try:
+                    __import__(name)
+                except ModuleNotFoundError as error:  # what explains the errors of NVIDIA's bindings needs those
+                    assert error.name == "cuda.bindings" and "explanations" in name, name
             import cuda.core.graph
             assert "_graph_node" in [module.name for module in pkgutil.iter_modules(cuda.core.graph.__path__)]
             assert not list(pkgutil.iter_modules(cuda.core.typing.__path__))

@@ -347,6 +347,7 @@ class TestLinkerBackend:
                 raise AssertionError("options for a linker that is not used")
         """)
 
+    @needs_bindings  # whose types tell the linkers apart
     def test_that_is_set_compiles_ptx_and_is_what_its_key_says(self):
         served("""
             from cuda.core import Device, Program, ProgramOptions, _linker
