@@ -187,6 +187,20 @@ TEST_F(GraphMemory, ThatOutlivesItsGraphsStaysUntilItIsFreed) {
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), used_before);
 }
 
+TEST_F(GraphMemory, AFreeThatIsRefusedCanBeAddedAfterAll) {
+  const TestGraph graph, other;
+  const Allocation allocation = add_allocation(graph.get());
+  const CUgraphNode elsewhere = add_node(other.get(), {}, 1);
+  CUgraphNode freed = nullptr;
+  EXPECT_NE(CU(cuGraphAddMemFreeNode)(&freed, graph.get(), &elsewhere, 1, allocation.pointer), CUDA_SUCCESS);
+  EXPECT_SUCCESS(CU(cuGraphAddMemFreeNode)(&freed, graph.get(), &allocation.last, 1, allocation.pointer));
+  EXPECT_NE(CU(cuGraphAddMemFreeNode)(&freed, graph.get(), &allocation.last, 1, allocation.pointer), CUDA_SUCCESS)
+      << "it is freed already";
+  const TestGraphExec exec(graph.get());
+  exec.run(stream().get());
+  exec.run(stream().get());
+}
+
 TEST_F(GraphMemory, GraphsThatHaveItAreNotCloned) {
   const TestGraph graph;
   add_allocation(graph.get());

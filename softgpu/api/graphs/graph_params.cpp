@@ -101,8 +101,8 @@ NodeWork allocate_work(const NodeParams& params, const Graph&) {
       request.poolProps, {request.accessDescs, request.accessDescCount}, request.bytesize)};
 }
 
-NodeWork free_work(const NodeParams& params, const Graph& graph) {
-  return runtime::make_free_work(Driver::get().graphs(), params.free.dptr, graph);
+NodeWork free_work(const NodeParams& params, const Graph&) {
+  return runtime::make_free_work(Driver::get().graphs(), params.free.dptr);
 }
 
 NodeWork empty_work(const NodeParams&, const Graph&) { return runtime::EmptyWork{}; }

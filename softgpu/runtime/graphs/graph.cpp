@@ -138,6 +138,7 @@ std::shared_ptr<GraphNode> Graph::add(NodeWork work, std::span<const Dependency>
 void Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
   require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
   require(&from != &to, CUDA_ERROR_INVALID_VALUE, "a node that depends on itself");
+    note_free(*node->work_);  // last: it is not taken back
   require(find_edge(to.dependencies_, from) == to.dependencies_.end(), CUDA_ERROR_INVALID_VALUE,
           "the dependency is there already");
   check_edge(from, to, data);
@@ -149,6 +150,17 @@ void Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& da
   require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
   require(!has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED, "edges of a graph with memory nodes can't be removed");
   const auto edge = find_edge(to.dependencies_, from);
+// Memory that a node of the graph which allocates it frees is freed by no other.
+void Graph::note_free(const NodeWork& work) const {
+  const auto* free = std::get_if<FreeWork>(&work);
+  if (free == nullptr) return;
+  const bool is_allocated_here = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    const auto* allocate = std::get_if<AllocateWork>(&node->work());
+    return allocate != nullptr && allocate->allocation == free->allocation;
+  });
+  services_.graph_memory.add_free(*free->allocation, is_allocated_here);
+}
+
   require(edge != to.dependencies_.end() && same(edge->data, data), CUDA_ERROR_INVALID_VALUE,
           "there is no such dependency");
   to.dependencies_.erase(edge);
@@ -252,15 +264,9 @@ std::vector<GraphNode*> Graph::as_far_as_ordered() const {
   return order;
 }
 
-FreeWork make_free_work(GraphServices& services, CUdeviceptr address, const Graph& graph) {
-  GraphMemory& memory = services.graph_memory;
-  auto allocation = memory.find(address);
+FreeWork make_free_work(const GraphServices& services, CUdeviceptr address) {
+  auto allocation = services.graph_memory.find(address);
   require(allocation != nullptr, CUDA_ERROR_INVALID_VALUE, "not the start of memory that a graph allocates");
-  const bool inside = std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) {
-    const auto* work = std::get_if<AllocateWork>(&node->work());
-    return work != nullptr && work->allocation == allocation;
-  });
-  memory.add_free(*allocation, inside);
   return {std::move(allocation)};
 }
 

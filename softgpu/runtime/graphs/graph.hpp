@@ -128,6 +128,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::shared_ptr<Graph> clone(Handles handles, const std::shared_ptr<Family>& family) const;
 
   GraphServices& services_;
+  void note_free(const NodeWork& work) const;
   CUgraph handle_ = nullptr;
   bool is_child_ = false;
   std::atomic<int> captures_{0};
@@ -137,9 +138,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   UserObjects user_objects_;
 };
 
-// Work that frees a graph's memory, for a node of `graph`. Throws CUDA_ERROR_INVALID_VALUE when the address is not that
-// of such memory, or another node frees it.
-FreeWork make_free_work(GraphServices& services, CUdeviceptr address, const Graph& graph);
+// Work that frees a graph's memory. Throws CUDA_ERROR_INVALID_VALUE when the address is not that of such memory.
+FreeWork make_free_work(const GraphServices& services, CUdeviceptr address);
 
 // Writes the graph in Graphviz's language. Throws CUDA_ERROR_OPERATING_SYSTEM when the file can't be written.
 void write_dot(const Graph& graph, const char* path, unsigned flags);

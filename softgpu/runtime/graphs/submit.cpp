@@ -87,8 +87,7 @@ CUdeviceptr submit_allocation(GraphServices& services, Stream& stream, MemoryPoo
 }
 
 void submit_free(GraphServices& services, Stream& stream, CUdeviceptr pointer) {
-  if (const auto capture = Capture::of(stream))
-    return capture_work(stream, make_free_work(services, pointer, *capture->graph()));
+  if (stream.is_captured()) return capture_work(stream, make_free_work(services, pointer));
   stream.require_uncaptured();
   require_unsafe_calls_allowed();
   if (!services.graph_memory.free(pointer, &stream)) free_async(services.memory, pointer, stream);
