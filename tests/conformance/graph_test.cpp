@@ -322,6 +322,25 @@ TEST_F(Graphs, ChildGraphsRunInTheirPlace) {
   EXPECT_EQ(value(1), 101);
 }
 
+TEST_F(Graphs, AGraphIsNotMovedIntoANodeOfItsOwn) {
+  if (!is_softgpu()) GTEST_SKIP() << "not known of other drivers";
+  const TestGraph child, parent;
+  add_node(child.get(), {}, 1);
+  CUgraphNode node = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddChildGraphNode)(&node, parent.get(), nullptr, 0, child.get()));
+  CUgraph inside = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphChildGraphNodeGetGraph)(node, &inside));
+  CUgraphNodeParams params{};
+  params.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  params.graph.graph = parent.get();
+  params.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuGraphAddNode)(&node, inside, nullptr, nullptr, 0, &params));
+  EXPECT_EQ(parent.nodes().size(), 1u);
+  const TestGraphExec exec(parent.get());
+  exec.run(TestStream().get());
+  EXPECT_EQ(value(0), 1);
+}
+
 TEST_F(Graphs, EventsOfNodesAreRecordedAndAwaitedAtTheLaunch) {
   const TestGraph graph;
   const TestEvent before, after;

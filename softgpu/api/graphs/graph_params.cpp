@@ -61,6 +61,14 @@ NodeWork host_work(const NodeParams& params, const Graph&) {
   return runtime::HostWork{params.host.fn, params.host.userData};
 }
 
+bool has_inside(const Graph& graph, const Graph& wanted) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) {
+    const auto inside = graphs_inside(node->work());
+    return std::any_of(inside.begin(), inside.end(),
+                       [&](const auto& one) { return one.get() == &wanted || has_inside(*one, wanted); });
+  });
+}
+
 NodeWork child_work(const NodeParams& params, const Graph& parent) {
   auto child = find_graph(params.graph.graph);
   require(child.get() != &parent && !child->is_child(), CUDA_ERROR_INVALID_VALUE, "a graph that can't be a child");
@@ -73,6 +81,7 @@ NodeWork child_work(const NodeParams& params, const Graph& parent) {
   } else {
     require(params.graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CUDA_ERROR_INVALID_VALUE,
             "a child graph is cloned or moved");
+    require(!has_inside(*child, parent), CUDA_ERROR_INVALID_VALUE, "a graph that is moved into one of its own nodes");
   }
   return runtime::ChildWork{std::move(child)};
 }
