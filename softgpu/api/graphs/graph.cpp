@@ -209,7 +209,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
     const bool has_default = flags == CU_GRAPH_COND_ASSIGN_DEFAULT;
     const auto variable = std::make_shared<runtime::ConditionalVariable>(
         context_of(context), has_default ? std::optional(at_launch) : std::nullopt);
-    target->conditionals().push_back(variable);
+    target->add_conditional(variable);
     *handle = variable->handle();
   });
 }

@@ -140,12 +140,10 @@ std::size_t bodies_of(const CUDA_CONDITIONAL_NODE_PARAMS& request) {
 NodeWork conditional_work(const NodeParams& params, const Graph& graph) {
   const auto& request = params.conditional;
   const std::size_t bodies = bodies_of(request);
-  const auto& variables = graph.conditionals();
-  const auto variable = std::find_if(variables.begin(), variables.end(),
-                                     [&](const auto& candidate) { return candidate->handle() == request.handle; });
-  require(variable != variables.end(), CUDA_ERROR_INVALID_VALUE,
+  const auto variable = graph.find_conditional(request.handle);
+  require(variable != nullptr, CUDA_ERROR_INVALID_VALUE,
           "not a handle that cuGraphConditionalHandleCreate made for this graph or one that it is inside of");
-  runtime::ConditionalWork work{context_of(request.ctx), *variable, request.type, {}, {}};
+  runtime::ConditionalWork work{context_of(request.ctx), variable, request.type, {}, {}};
   require(work.context == work.variable->context(), CUDA_ERROR_INVALID_VALUE,
           "the handle was created for another context");
   for (std::size_t i = 0; i < bodies; ++i) {

@@ -63,7 +63,8 @@ std::shared_ptr<Graph> Graph::create(GraphServices& services, Handles handles) {
 std::shared_ptr<Graph> Graph::create_body(std::shared_ptr<Context> context) const {
   auto body = create(services_);
   body->is_child_ = true;
-  body->join(family_, context);
+  body->family_ = family_;
+  body->body_context_ = std::move(context);
   return body;
 }
 
@@ -119,11 +120,25 @@ void Graph::drop_handles() {
   }
 }
 
+void Graph::add_conditional(std::shared_ptr<ConditionalVariable> variable) {
+  const std::scoped_lock lock(family_->mutex);
+  conditionals().push_back(std::move(variable));
+}
+
+std::shared_ptr<ConditionalVariable> Graph::find_conditional(CUgraphConditionalHandle handle) const {
+  const std::scoped_lock lock(family_->mutex);
+  const auto it = std::find_if(conditionals().begin(), conditionals().end(),
+                               [&](const auto& variable) { return variable->handle() == handle; });
+  return it != conditionals().end() ? *it : nullptr;
+}
+
 std::shared_ptr<GraphNode> Graph::add(NodeWork work, std::span<const Dependency> dependencies) {
   auto node = std::make_shared<GraphNode>(*this, std::make_shared<const NodeWork>(std::move(work)));
+  const std::scoped_lock lock(family_->mutex);
   try {
     check_work(*node->work_);
     for (const auto& [before, data] : dependencies) connect(*before, *node, data);
+    note_free(*node->work_);  // last: it is not taken back
   } catch (...) {
     for (const GraphEdge& edge : node->dependencies_) edge.node->dependents_.pop_back();
     for (const auto& inside : graphs_inside(*node->work_))
@@ -135,21 +150,6 @@ std::shared_ptr<GraphNode> Graph::add(NodeWork work, std::span<const Dependency>
   return nodes_.emplace_back(std::move(node));
 }
 
-void Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
-  require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
-  require(&from != &to, CUDA_ERROR_INVALID_VALUE, "a node that depends on itself");
-    note_free(*node->work_);  // last: it is not taken back
-  require(find_edge(to.dependencies_, from) == to.dependencies_.end(), CUDA_ERROR_INVALID_VALUE,
-          "the dependency is there already");
-  check_edge(from, to, data);
-  to.dependencies_.push_back({&from, data});
-  from.dependents_.push_back({&to, data});
-}
-
-void Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
-  require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
-  require(!has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED, "edges of a graph with memory nodes can't be removed");
-  const auto edge = find_edge(to.dependencies_, from);
 // Memory that a node of the graph which allocates it frees is freed by no other.
 void Graph::note_free(const NodeWork& work) const {
   const auto* free = std::get_if<FreeWork>(&work);
@@ -161,6 +161,20 @@ void Graph::note_free(const NodeWork& work) const {
   services_.graph_memory.add_free(*free->allocation, is_allocated_here);
 }
 
+void Graph::connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
+  require(&from != &to, CUDA_ERROR_INVALID_VALUE, "a node that depends on itself");
+  require(find_edge(to.dependencies_, from) == to.dependencies_.end(), CUDA_ERROR_INVALID_VALUE,
+          "the dependency is there already");
+  check_edge(from, to, data);
+  to.dependencies_.push_back({&from, data});
+  from.dependents_.push_back({&to, data});
+}
+
+void Graph::disconnect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  require(&from.graph_ == this && &to.graph_ == this, CUDA_ERROR_INVALID_VALUE, "a node of another graph");
+  require(!has_memory_nodes(), CUDA_ERROR_NOT_SUPPORTED, "edges of a graph with memory nodes can't be removed");
+  const auto edge = find_edge(to.dependencies_, from);
   require(edge != to.dependencies_.end() && same(edge->data, data), CUDA_ERROR_INVALID_VALUE,
           "there is no such dependency");
   to.dependencies_.erase(edge);
@@ -183,7 +197,7 @@ void Graph::remove(GraphNode& node) {
 // A graph that programs see can't have conditional nodes, so that there is nothing for its numbers to decide.
 std::shared_ptr<Graph> Graph::clone(Handles handles) const {
   auto family = std::make_shared<Family>();
-  if (handles == Handles::none) *family = *family_;
+  if (handles == Handles::none) family->conditionals = conditionals();
   return clone(handles, family);
 }
 

@@ -1,6 +1,7 @@
 // A graph of work, put together node by node or captured from streams: CUgraph.
 //
-// As CUDA says, a graph is for one thread at a time; a capture that several threads contribute to takes care of that.
+// As CUDA says, a graph is for one thread at a time. But threads may capture into streams of one capture, and into
+// conditional bodies of its graph: what that needs, adding nodes and conditions and keeping objects, is thread-safe.
 #pragma once
 
 #include <cuda.h>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -97,6 +99,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   bool has_conditional_nodes() const;
 
   // The numbers for conditional nodes of this graph, of the one that it is inside of, and of those inside of that.
+  void add_conditional(std::shared_ptr<ConditionalVariable> variable);
+  std::shared_ptr<ConditionalVariable> find_conditional(CUgraphConditionalHandle handle) const;  // null: none of these
   ConditionalVariables& conditionals() { return family_->conditionals; }
   const ConditionalVariables& conditionals() const { return family_->conditionals; }
 
@@ -116,6 +120,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
  private:
   friend class GraphNode;
   struct Family {
+    std::mutex mutex;  // for the conditionals, and for what is added to the graphs
     ConditionalVariables conditionals;
   };
 
@@ -123,12 +128,12 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void make_handle(const std::shared_ptr<GraphNode>& node) const;
   std::vector<GraphNode*> as_far_as_ordered() const;
   void check_work(const NodeWork& work) const;
+  void note_free(const NodeWork& work) const;
   void adopt_inside(const NodeWork& work) const;
   void join(const std::shared_ptr<Family>& family, const std::shared_ptr<Context>& body_context);
   std::shared_ptr<Graph> clone(Handles handles, const std::shared_ptr<Family>& family) const;
 
   GraphServices& services_;
-  void note_free(const NodeWork& work) const;
   CUgraph handle_ = nullptr;
   bool is_child_ = false;
   std::atomic<int> captures_{0};

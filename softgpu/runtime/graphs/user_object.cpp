@@ -21,7 +21,9 @@ void UserObject::drop(unsigned count) noexcept {
   destroy_(data_);
 }
 
-UserObjects::UserObjects(const UserObjects& other) : counts_(other.counts_) {
+UserObjects::UserObjects(const UserObjects& other) {
+  const std::scoped_lock lock(other.mutex_);
+  counts_ = other.counts_;
   for (const auto& [object, count] : counts_) object->retain(count);
 }
 
@@ -34,11 +36,19 @@ UserObjects::~UserObjects() {
   for (const auto& [object, count] : counts_) object->drop(count);
 }
 
+void UserObjects::adopt(const std::shared_ptr<UserObject>& object, unsigned count) {
+  const std::scoped_lock lock(mutex_);
+  counts_[object] += count;
+}
+
 void UserObjects::release(const std::shared_ptr<UserObject>& object, unsigned count) {
-  const auto it = counts_.find(object);
-  require(it != counts_.end() && count <= it->second, CUDA_ERROR_INVALID_VALUE,
-          "the graph has fewer references to the object");
-  if ((it->second -= count) == 0) counts_.erase(it);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto it = counts_.find(object);
+    require(it != counts_.end() && count <= it->second, CUDA_ERROR_INVALID_VALUE,
+            "the graph has fewer references to the object");
+    if ((it->second -= count) == 0) counts_.erase(it);
+  }
   object->release(count);
 }
 

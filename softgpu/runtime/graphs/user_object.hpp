@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "softgpu/runtime/base/handles.hpp"
 
@@ -34,7 +35,7 @@ class UserObject : public std::enable_shared_from_this<UserObject> {
   CUuserObject handle_ = nullptr;
 };
 
-// The references that a graph has.
+// The references that a graph has. Threads may add and release some at the same time.
 class UserObjects {
  public:
   UserObjects() = default;
@@ -44,12 +45,13 @@ class UserObjects {
   ~UserObjects();
 
   // Takes over references that somebody has.
-  void adopt(const std::shared_ptr<UserObject>& object, unsigned count) { counts_[object] += count; }
+  void adopt(const std::shared_ptr<UserObject>& object, unsigned count);
   // Throws CUDA_ERROR_INVALID_VALUE when it has fewer.
   void release(const std::shared_ptr<UserObject>& object, unsigned count);
   void swap(UserObjects& other) noexcept { counts_.swap(other.counts_); }
 
  private:
+  mutable std::mutex mutex_;
   std::map<std::shared_ptr<UserObject>, unsigned> counts_;
 };
 

@@ -50,13 +50,13 @@ void keep_in_graph(const detail::GraphBuilderResource& resource, const graph::Gr
   const bool is_captured = resource.is_capturing();
   const CUgraph graph = is_captured ? capture_point(resource.stream).graph : resource.graph->handle;
   if (!graph) return;
-  PendingAttachment attachment(graph, std::move(owners));
   if (!is_captured) {
-    attachment.commit();
+    PendingAttachment(graph, std::move(owners)).commit();
     return;
   }
   detail::CaptureInProgress& capture = *resource.capture;
-  const std::scoped_lock lock(capture.mutex);
+  const std::scoped_lock lock(capture.mutex);  // first: a driver need not take two objects for a graph at a time
+  PendingAttachment attachment(graph, std::move(owners));
   capture.kept.emplace_back();  // may fail, behind which nothing does
   capture.kept.back() = attachment.commit();
 }

@@ -107,6 +107,40 @@ TEST_F(GraphSplitTest, ThreadsCaptureIntoPartsOfOneSplit) {
   }
 }
 
+// The graph keeps the buffers; conditions in bodies are the whole graph's.
+TEST_F(GraphSplitTest, ThreadsLaunchIntoPartsAndAddConditionsToBodies) {
+  constexpr std::size_t threads = 4;
+  constexpr int rounds = 20;
+  GraphMemoryResource memory(device);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    data.fill<int>(0, stream);
+    stream.sync();
+    const GraphBuilder builder = begin();
+    const std::vector<GraphBuilder> parts = builder.split(threads);
+    std::vector<std::thread> running;
+    for (std::size_t i = 0; i < threads; ++i) {
+      running.emplace_back([&, i] {
+        device.set_current();
+        const Buffer target = data.slice(i * sizeof(int), sizeof(int));
+        for (int round = 0; round < rounds; ++round) {
+          launch(parts[i], one, kernel("add"), target, 1);
+          Buffer scratch = memory.allocate(64, parts[i]);
+          scratch.close(parts[i]);
+          const GraphBuilder body = parts[i].if_then(parts[i].create_condition(1)).begin_building();
+          const GraphBuilder inner = body.if_then(body.create_condition(1)).begin_building();
+          add_to(inner, 1, i);
+          inner.end_building();
+          body.end_building();
+        }
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+    run(GraphBuilder::join(parts).end_building().complete());
+    EXPECT_THAT(cells.first(threads), ::testing::Each(2 * rounds));
+  }
+  memory.trim();
+}
+
 TEST_F(GraphSplitTest, PartsOfDifferentCapturesAreNotJoined) {
   const GraphBuilder first = begin(), second = begin();
   const std::vector<GraphBuilder> of_first = first.split(2), of_second = second.split(2);
