@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "conformance/driver.hpp"
+#include "conformance/graph.hpp"
 
 namespace conformance {
 namespace {
@@ -105,6 +106,11 @@ class Cooperative : public DriverTest {
     void* parameters[] = {&data, &out, &n};
     return CU(cuLaunchCooperativeKernel)(function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters);
   }
+  static CUkernelNodeAttrValue attribute(CUgraphNode node, CUkernelNodeAttrID id) {
+    CUkernelNodeAttrValue value{};
+    EXPECT_SUCCESS(CU(cuGraphKernelNodeGetAttribute)(node, id, &value));
+    return value;
+  }
   void expect_reversed(CUdeviceptr out, int n) {
     std::vector<int> values(static_cast<std::size_t>(n));
     ASSERT_SUCCESS(CU(cuMemcpyDtoH)(values.data(), out, values.size() * 4));
@@ -164,6 +170,40 @@ TEST_F(Cooperative, ExtendedFormHasAnAttributeForIt) {
   config.gridDimX = most_blocks(module.function("two_phases")) * 100;
   EXPECT_CUDA_ERROR(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                     CU(cuLaunchKernelEx)(&config, module.function("has_workspace"), parameters, nullptr));
+}
+
+TEST_F(Cooperative, NodesThatAreCapturedStayWhatTheLaunchWas) {
+  const TestModule module(kCooperative);
+  const PinnedMemory<int> result(1);
+  int least = 0, greatest = 0;
+  ASSERT_SUCCESS(CU(cuCtxGetStreamPriorityRange)(&least, &greatest));
+  CUstream stream = nullptr;
+  ASSERT_SUCCESS(CU(cuStreamCreateWithPriority)(&stream, CU_STREAM_NON_BLOCKING, greatest));
+  CUdeviceptr out = result.device();
+  void* parameters[] = {&out};
+  const TestGraph graph(capture(stream, [&] {
+    ASSERT_SUCCESS(
+        CU(cuLaunchCooperativeKernel)(module.function("has_workspace"), 1, 1, 1, 1, 1, 1, 0, stream, parameters));
+  }));
+  const CUgraphNode node = graph.nodes().at(0);
+  const TestGraphExec exec(graph.get());
+  CUDA_KERNEL_NODE_PARAMS params{};
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeGetParams)(node, &params));
+  EXPECT_SUCCESS(CU(cuGraphExecKernelNodeSetParams)(exec.get(), node, &params));
+  exec.run(stream);
+  EXPECT_EQ(result[0], 1);
+  EXPECT_SUCCESS(CU(cuGraphKernelNodeSetParams)(node, &params));
+  EXPECT_EQ(attribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative, 1);
+  EXPECT_EQ(attribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY).priority, greatest);
+  const CUkernelNodeAttrValue priority{.priority = least};
+  EXPECT_SUCCESS(CU(cuGraphKernelNodeSetAttribute)(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &priority));
+  EXPECT_EQ(attribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative, 1);
+  const TestGraph other;
+  CUgraphNode copy = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddKernelNode)(&copy, other.get(), nullptr, 0, &params));
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeCopyAttributes)(copy, node));
+  EXPECT_EQ(attribute(copy, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative, 1);
+  EXPECT_SUCCESS(CU(cuStreamDestroy)(stream));
 }
 
 TEST_F(Cooperative, OtherLaunchesHaveNoWorkspace) {

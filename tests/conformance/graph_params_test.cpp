@@ -342,6 +342,21 @@ TEST_F(GraphParams, AttributesAreCopiedFromOneKernelNodeToAnother) {
   EXPECT_EQ(value(0), 3);
 }
 
+TEST_F(GraphParams, AttributesOfTheGraphAreNotThoseOfTheExecutableOne) {
+  if (!is_softgpu()) GTEST_SKIP() << "not known of other drivers";
+  const TestGraph graph;
+  const CUgraphNode node = add_node(graph.get(), {}, 1);
+  const TestGraphExec exec(graph.get());
+  CUkernelNodeAttrValue attribute{};
+  attribute.cooperative = 1;
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeSetAttribute)(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &attribute));
+  CUDA_KERNEL_NODE_PARAMS params{};
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeGetParams)(node, &params));
+  EXPECT_SUCCESS(CU(cuGraphExecKernelNodeSetParams)(exec.get(), node, &params));
+  run(exec);
+  EXPECT_EQ(value(0), 1);
+}
+
 TEST_F(GraphParams, OtherNodesHaveNoAttributes) {
   const TestGraph graph;
   const CUgraphNode node = add_fill(graph.get(), fill(0, 7));

@@ -1,7 +1,6 @@
 // Executable graphs.
 #include "softgpu/runtime/graphs/graph_exec.hpp"
 
-#include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/work/streams.hpp"
 #include "softgpu/runtime/work/stream_capture.hpp"
@@ -67,12 +66,7 @@ void set_exec_node(CUgraphExec handle, CUgraphNode node_handle, const NodeParams
             "the child graph is not like the one that was instantiated");
     return;
   }
-  auto work = work_of(params, node->graph());
-  if (auto* kernel = std::get_if<runtime::KernelWork>(&work)) {
-    kernel->attributes = std::get<runtime::KernelWork>(node->work()).attributes;
-    apply_attributes(kernel->request, kernel->attributes);
-  }
-  exec->set_work(*node, std::move(work));
+  exec->set_work(*node, work_of(params, node->graph()));
 }
 
 namespace {

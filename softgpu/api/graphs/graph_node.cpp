@@ -27,13 +27,11 @@ void set(CUgraphNode handle, CUgraphNodeType type, Member NodeParams::* member, 
 
 // Attributes stay when a kernel node gets other parameters.
 void set_kernel(GraphNode& node, const CUDA_KERNEL_NODE_PARAMS_v3& params) {
-  const auto attributes = work_as<runtime::KernelWork>(node).attributes;
-  const auto updatable = work_as<runtime::KernelWork>(node).updatable;
+  const auto& before = work_as<runtime::KernelWork>(node);
   auto work = std::get<runtime::KernelWork>(
       work_of(node_params(CU_GRAPH_NODE_TYPE_KERNEL, &NodeParams::kernel, params), node.graph()));
-  apply_attributes(work.request, attributes);
-  work.attributes = attributes;
-  work.updatable = updatable;
+  keep_attributes(work, before);
+  work.updatable = before.updatable;
   node.set_work(std::move(work));
 }
 
@@ -236,9 +234,7 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode target, CUgraphNode source)
     auto work = work_as<runtime::KernelWork>(*to);
     require(model.updatable == nullptr && work.updatable == nullptr, CUDA_ERROR_INVALID_VALUE,
             "the attributes of a node that kernels can change are not copied");
-    work.attributes = model.attributes;
-    work.request.priority = model.request.priority;
-    apply_attributes(work.request, work.attributes);
+    keep_attributes(work, model);
     to->set_work(std::move(work));
   });
 }

@@ -259,14 +259,14 @@ bool GraphExec::launch_inside(const std::shared_ptr<GraphEnvironment>& environme
 void GraphExec::set_work(const GraphNode& node, NodeWork work) {
   const std::scoped_lock lock(mutex_);
   GraphNode& mine = *step_of(node).node;
+  if (auto* kernel = std::get_if<KernelWork>(&work); kernel != nullptr && mine.type() == CU_GRAPH_NODE_TYPE_KERNEL)
+    keep_attributes(*kernel, std::get<KernelWork>(mine.work()));
   require(
       mine.type() == type_of(work) && work_change(mine.work(), work, launches_graphs_) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
       CUDA_ERROR_INVALID_VALUE, "the node of an executable graph can't be changed so");
   if (exec::UpdatableNode* changed = updatable(mine.work())) {
     auto& kernel = std::get<KernelWork>(work);
-    const auto& before = std::get<KernelWork>(mine.work());
-    kernel.attributes = before.attributes;
-    kernel.updatable = before.updatable;
+    kernel.updatable = std::get<KernelWork>(mine.work()).updatable;
     changed->set(kernel.arguments, kernel.request.grid);
   }
   mine.set_work(std::move(work));

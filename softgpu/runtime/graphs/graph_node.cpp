@@ -1,5 +1,7 @@
 #include "softgpu/runtime/graphs/graph_node.hpp"
 
+#include <algorithm>
+
 #include "softgpu/exec/updatable_nodes.hpp"
 #include "softgpu/runtime/base/error.hpp"
 #include "softgpu/runtime/code/function.hpp"
@@ -51,6 +53,16 @@ struct OpMaker {
   OpPlace in(const std::shared_ptr<Context>& context) const { return {context, place.queue, place.priority}; }
 };
 
+// cuLaunchCooperativeKernel says it without an attribute; of a node it is one.
+void add_cooperative(KernelWork& work) {
+  const auto is_cooperative = [](const CUlaunchAttribute& one) { return one.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE; };
+  if (!work.request.cooperative || std::any_of(work.attributes.begin(), work.attributes.end(), is_cooperative)) return;
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.cooperative = 1;
+  work.attributes.push_back(attribute);
+}
+
 }  // namespace
 
 std::span<const std::shared_ptr<Graph>> graphs_inside(const NodeWork& work) {
@@ -69,8 +81,16 @@ KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const Lau
                   .attributes = {request.attributes.begin(), request.attributes.end()}};
   work.request.parameters = work.request.extra = nullptr;
   work.request.attributes = {};
+  add_cooperative(work);
   apply_updatable(work);
   return work;
+}
+
+void keep_attributes(KernelWork& work, const KernelWork& of_node) {
+  work.attributes = of_node.attributes;
+  work.request.priority = of_node.request.priority;
+  work.request.cooperative = of_node.request.cooperative;
+  work.request.cluster = of_node.request.cluster;
 }
 
 exec::UpdatableNode* updatable(const NodeWork& work) {

@@ -136,6 +136,9 @@ std::span<const std::shared_ptr<Graph>> graphs_inside(const NodeWork& work);
 KernelWork make_kernel_work(const std::shared_ptr<Function>& function, const LaunchRequest& request,
                             const Context* context = nullptr);
 
+// Gives the kernel the attributes of a node, which stay when that gets another kernel.
+void keep_attributes(KernelWork& work, const KernelWork& of_node);
+
 // What kernels change of the node; null: they can't.
 exec::UpdatableNode* updatable(const NodeWork& work);
 // Makes it a node that they can change, if the attributes say so and it is none; the attributes get its handle. Throws
