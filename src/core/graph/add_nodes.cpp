@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/context.hpp"
+#include "core/graph/node_attributes.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 

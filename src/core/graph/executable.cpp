@@ -5,6 +5,7 @@
 
 #include "core/base/deferred.hpp"
 #include "core/base/empty_handle.hpp"
+#include "core/graph/node_attributes.hpp"
 #include "core/graph/resources.hpp"
 #include "core/memory/graph_memory.hpp"
 #include "core/stream/default_streams.hpp"

@@ -246,31 +246,6 @@ NodeRequest conditional_request(const ContextRecord& context, const graph::Graph
   return request;
 }
 
-void set_kernel_attributes(CUgraphNode node, const LaunchConfig& config) {
-  const NativeLaunch launch(config);
-  const CUlaunchConfig native = launch.on(nullptr);
-  for (unsigned i = 0; i < native.numAttrs; ++i) {
-    driver::call<&Api::cuGraphKernelNodeSetAttribute>(
-        Doing{[&] { return text("giving a kernel node the attributes of ", config); }}, node, native.attrs[i].id,
-        static_cast<const CUkernelNodeAttrValue*>(&native.attrs[i].value));
-  }
-}
-
-LaunchConfig kernel_attributes(CUgraphNode node) {
-  const auto read = [&](CUkernelNodeAttrID id) {
-    CUkernelNodeAttrValue value{};
-    driver::call<&Api::cuGraphKernelNodeGetAttribute>(Doing{[] { return "reading an attribute of a kernel node"; }},
-                                                      node, id, &value);
-    return value;
-  };
-  LaunchConfig config;
-  const auto cluster = read(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
-  if (cluster.x != 0) config.cluster = Dim3(cluster.x, cluster.y, cluster.z);
-  config.is_cooperative = read(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative != 0;
-  if (const int priority = read(CU_LAUNCH_ATTRIBUTE_PRIORITY).priority; priority != 0) config.priority = priority;
-  return config;
-}
-
 DevicePointer dst_address(const CUDA_MEMCPY3D& copy) {
   return copy.dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<DevicePointer>(copy.dstHost) : copy.dstDevice;
 }

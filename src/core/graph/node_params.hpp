@@ -47,11 +47,8 @@ NodeRequest callback_request(CUhostFn function, void* user_data, std::shared_ptr
 NodeRequest conditional_request(const ContextRecord& context, const graph::GraphCondition& condition,
                                 graph::GraphConditionalType type, unsigned count);
 
-/// Shapes that a kernel node has as attributes, and not among its parameters.
+/// Refuses what only launches on streams can have.
 void check_node_config(const LaunchConfig& config);
-void set_kernel_attributes(CUgraphNode node, const LaunchConfig& config);
-/// The attributes as they are, in a configuration that has nothing else.
-LaunchConfig kernel_attributes(CUgraphNode node);
 
 /// The address of one side of a copy.
 DevicePointer dst_address(const CUDA_MEMCPY3D& copy);

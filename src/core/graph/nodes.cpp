@@ -4,6 +4,7 @@
 #include "core/code/captured_kernels.hpp"
 #include "core/code/kernel_resource.hpp"
 #include "core/graph/add_nodes.hpp"
+#include "core/graph/node_attributes.hpp"
 #include "core/graph/node_params.hpp"
 #include "core/graph/resources.hpp"
 #include "support/text.hpp"
@@ -50,6 +51,12 @@ void set(const GraphNode& node, NodeRequest request) {
 }
 
 bool is_of(const GraphNode& node, GraphNodeType type) { return node.is_valid() && node.type() == type; }
+
+void set_kernel(const GraphNode& node, const LaunchConfig& config, NodeRequest request) {
+  const LaunchConfig before = core::kernel_attributes(GraphAccess::node(node).handle);
+  set(node, std::move(request));
+  core::set_kernel_attributes(node.handle(), config, before);
+}
 
 // Which of a node's owners belongs to what is left as it was.
 std::shared_ptr<const void> owner_of(const GraphNode& node, std::size_t index) {
@@ -119,8 +126,7 @@ void KernelNode::update(const LaunchConfig& config) const {
       core::kernel_request(guard.context(), config, kernel, {before.kernelParams, nullptr, count}, {});
   request.params.kernel.extra = before.extra;
   request.owners = GraphAccess::node(*this).attachment.owners;
-  set(*this, std::move(request));
-  core::set_kernel_attributes(handle(), config);
+  set_kernel(*this, config, std::move(request));
 }
 
 void KernelNode::replace(const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const {
@@ -131,15 +137,13 @@ void KernelNode::replace(const LaunchConfig& config, const Kernel& kernel,
                          const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const {
   GraphAccess::node(*this);
   ContextGuard guard(core::ContextChoice::current());
-  set(*this, core::kernel_request(guard.context(), config, kernel, arguments, buffers));
-  core::set_kernel_attributes(handle(), config);
+  set_kernel(*this, config, core::kernel_request(guard.context(), config, kernel, arguments, buffers));
 }
 
 void KernelNode::update(const LaunchConfig& config, const Kernel& kernel, const KernelArguments& arguments) const {
   GraphAccess::node(*this);
   ContextGuard guard(core::ContextChoice::current());
-  set(*this, core::kernel_request(guard.context(), config, kernel, arguments));
-  core::set_kernel_attributes(handle(), config);
+  set_kernel(*this, config, core::kernel_request(guard.context(), config, kernel, arguments));
 }
 
 // ---- Memory ---------------------------------------------------------------------------------------------------------

@@ -67,6 +67,33 @@ TEST_F(GraphUpdateTest, AKernelNodeGetsAnotherShapeAndKeepsItsArguments) {
   EXPECT_THAT(cells.first(6), ElementsAre(3, 2, 1, 4, 1, 1));
 }
 
+TEST_F(GraphUpdateTest, AKernelNodeLosesWhatItsNewShapeDoesNotHave) {
+  GraphDefinition graph;
+  const KernelNode node =
+      graph.launch({.grid = 1, .block = 1, .is_cooperative = true, .priority = -1}, kernel("shape"), data);
+  EXPECT_EQ(node.config().priority, -1);
+  EXPECT_TRUE(node.config().is_cooperative);
+  node.update({.grid = 3, .block = 1});
+  EXPECT_EQ(node.config(), (LaunchConfig{.grid = 3, .block = 1}));
+  run(graph);
+  EXPECT_EQ(cells[0], 3);
+}
+
+TEST_F(GraphUpdateTest, AKernelNodeGetsAndLosesClusters) {
+  if (device.compute_capability() < ComputeCapability{9, 0}) GTEST_SKIP() << "the device has no clusters";
+  GraphDefinition graph;
+  const KernelNode node = graph.launch({.grid = 1, .block = 1, .cluster = Dim3(2)}, kernel("shape"), data);
+  node.update({.grid = 3, .block = 1});
+  EXPECT_EQ(node.config().cluster, std::nullopt);
+  EXPECT_EQ(node.config().grid, Dim3(3));
+  run(graph);
+  EXPECT_EQ(cells[0], 3);
+  node.update({.grid = 2, .block = 1, .cluster = Dim3(4)}, kernel("shape"), data);
+  EXPECT_EQ(node.config().cluster, Dim3(4));
+  run(graph);
+  EXPECT_EQ(cells[0], 8);
+}
+
 TEST_F(GraphUpdateTest, AKernelNodeGetsAnotherKernel) {
   GraphDefinition graph;
   const KernelNode node = add(graph, 1);
