@@ -17,6 +17,11 @@ inline bool is_capture_error(CUresult code) {
   return code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
+/// Whether such a call has broken a capture, and did not come after another one that had.
+inline bool breaks_capture(CUresult code) {
+  return is_capture_error(code) && code != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
 CaptureFailure last_capture_failure();
 void note_capture_failure(const std::string& text) noexcept;
 

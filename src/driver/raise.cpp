@@ -41,7 +41,7 @@ EntryPointInfo entry_point_info(std::size_t index) {
 
 void detail::raise(CUresult code, std::size_t entry_point, const std::string& doing) {
   DriverError::Details details = details_of(code, entry_point, doing);
-  if (is_capture_error(code)) note_capture_failure(DriverFailure(details).what());
+  if (breaks_capture(code)) note_capture_failure(DriverFailure(details).what());
   if (code == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemory(std::move(details));
   if (code == CUDA_ERROR_NOT_SUPPORTED) throw NotSupported(DriverFailure(std::move(details)).what(), code);
   throw DriverFailure(std::move(details));

@@ -447,6 +447,14 @@ TEST_F(GraphBuilderTest, ABrokenCaptureSaysWhatBrokeItAndLeavesTheStreamUsable) 
   EXPECT_EQ(cells[0], 2);
 }
 
+TEST_F(GraphBuilderTest, WhatFailsBecauseACaptureIsBrokenIsNotWhatBrokeIt) {
+  const GraphBuilder builder = stream.create_graph_builder().begin_building();
+  EXPECT_THROW(stream.sync(), DriverError);
+  EXPECT_THROW(add_to(builder, 1), DriverError);
+  EXPECT_THROW(data.fill<int>(1, builder), DriverError);
+  EXPECT_THAT(error_of<DriverError>([&] { builder.end_building(); }), HasSubstr("what broke it: waiting for stream"));
+}
+
 TEST_F(GraphBuilderTest, BuildingBeginsAnewAfterABrokenCapture) {
   const GraphBuilder builder = stream.create_graph_builder().begin_building();
   EXPECT_THROW(stream.sync(), DriverError);
