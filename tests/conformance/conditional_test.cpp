@@ -256,6 +256,24 @@ TEST_F(ConditionalTest, NodesOfBodiesAreChangedForLaterLaunches) {
   EXPECT_EQ(value(0), 11);
 }
 
+// Each turn of the loop begins while the node gets other parameters.
+TEST_F(ConditionalTest, NodesOfBodiesAreChangedWhileTheLoopRuns) {
+  const TestGraph graph;
+  const CUgraphConditionalHandle number = handle(graph.get(), 1);
+  const Conditional loop = add_conditional(graph.get(), {}, number, CU_GRAPH_COND_TYPE_WHILE);
+  const CUgraphNode counts = add_kernel(loop.bodies[0], {}, condition("count_down"), number, data(1));
+  const CUgraphNode adds = add_node(loop.bodies[0], {counts}, 1);
+  const TestGraphExec exec(graph.get());
+  CUDA_KERNEL_NODE_PARAMS same{};
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeGetParams)(adds, &same));
+  value(1) = 2000;
+  ASSERT_SUCCESS(CU(cuGraphLaunch)(exec.get(), stream()));
+  while (CU(cuStreamQuery)(stream()) == CUDA_ERROR_NOT_READY)
+    ASSERT_SUCCESS(CU(cuGraphExecKernelNodeSetParams)(exec.get(), adds, &same));
+  ASSERT_SUCCESS(CU(cuStreamSynchronize)(stream()));
+  EXPECT_EQ(value(0), 2000);
+}
+
 TEST_F(ConditionalTest, AnUpdateTakesBodiesAndDefaults) {
   const auto fill = [&](CUgraph graph, unsigned at_launch, int amount) {
     const Conditional branch = add_conditional(graph, {}, handle(graph, at_launch), CU_GRAPH_COND_TYPE_IF, 2);

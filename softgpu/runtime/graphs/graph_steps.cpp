@@ -58,6 +58,8 @@ GraphSteps::GraphSteps(const Graph& graph) {
   roots_ = static_cast<std::size_t>(
       std::count_if(units_.begin(), units_.end(), [](const Unit& unit) { return unit.after.empty(); }));
   find_last_uses();
+  ends_with_record_ =
+      ends_.size() == 1 && steps_[units_[ends_.front()].steps.back()].node->type() == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
 }
 
 void GraphSteps::find_units(const std::vector<std::uint32_t>& ends) {
@@ -152,10 +154,7 @@ std::shared_ptr<const LaunchedBodies> GraphSteps::launched_bodies(const Step& st
 
 // An Op that records an event is what nodes which are made later, and wait for the event, wait for: were it made before
 // them, it would wait for itself.
-bool GraphSteps::has_end_to_be_made_first() const {
-  return ends_.size() == 1 &&
-         steps_[units_[ends_.front()].steps.back()].node->type() != CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-}
+bool GraphSteps::has_end_to_be_made_first() const { return ends_.size() == 1 && !ends_with_record_; }
 
 // `make(unit)` makes the Ops of a unit; `place(first, last)` submits the first one and sees to it that others come
 // after the last.

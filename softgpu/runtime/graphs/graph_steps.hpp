@@ -99,6 +99,7 @@ class GraphSteps {
   std::vector<Unit> units_;  // in order
   std::size_t roots_ = 0;
   std::vector<std::uint32_t> ends_;  // units after which nothing comes
+  bool ends_with_record_ = false;    // of an event, and nothing else
 };
 
 }  // namespace softgpu::runtime
