@@ -67,7 +67,7 @@ class CUPRUM_API ExecutableOptionalNode : public ExecutableGraphNode {
 class CUPRUM_API ExecutableKernelNode : public ExecutableOptionalNode {
  public:
   /// Another shape, kernel and arguments, as launch() takes them. Throws InvalidArgument when clusters or being
-  /// cooperative would change: that is the definition's.
+  /// cooperative would change, or have changed in the definition since: that takes another executable graph.
   template <typename... Arguments>
   void update(const LaunchConfig& config, const Kernel& kernel, const Arguments&... arguments) const {
     cuprum::detail::use_arguments(

@@ -136,6 +136,7 @@ graph::Graph instantiate(GraphResource& definition, const GraphCompleteOptions& 
   slot->shared = detail::Shared<GraphExecResource>(made);
   made->resource.launched_by_others = options.device_launch;
   made->resource.allocates = std::move(allocates);
+  made->resource.attributes_as_of = changes_of_fixed_attributes();
   return GraphAccess::executable(std::move(slot));
 }
 
@@ -197,6 +198,7 @@ void Graph::update(const GraphDefinition& source) const {
     driver::detail::raise(result, driver::detail::index_of_cuGraphExecUpdate,
                           text("updating ", *this, " from ", source));
   }
+  graph->attributes_as_of = core::changes_of_fixed_attributes();
   graph->updated = std::move(updated);  // what was there before stays with launches that are running
 }
 
@@ -292,9 +294,13 @@ void ExecutableOptionalNode::set_enabled(bool enabled) const {
 namespace {
 
 /// Refuses what can be changed in the definition of a graph only.
-void check_fixed_attributes(const GraphNode& node, const LaunchConfig& config) {
+void check_fixed_attributes(const GraphExecResource& graph, const GraphNode& node, const LaunchConfig& config) {
   const LaunchConfig fixed = core::kernel_attributes(source_node(node));
-  if (config.cluster == fixed.cluster && config.is_cooperative == fixed.is_cooperative) return;
+  if (GraphAccess::node(node).last_change_of_fixed_attributes > graph.attributes_as_of)
+    throw InvalidArgument(text("updating ", node,
+                               " of an executable graph: clusters or being cooperative have changed in "
+                               "its definition since the executable graph was made; instantiate() it anew"));
+  if (core::have_same_fixed_attributes(config, fixed)) return;
   throw InvalidArgument(text("updating ", node, " of an executable graph to ", config,
                              ": clusters and being cooperative can be changed in its definition only"));
 }
@@ -305,7 +311,7 @@ void ExecutableKernelNode::replace(const LaunchConfig& config, const Kernel& ker
                                    const cuprum::detail::ArgumentList& arguments,
                                    cuprum::detail::KeptBuffers buffers) const {
   const Kept<GraphExecResource> graph = open_graph(graph_);
-  check_fixed_attributes(node_, config);
+  check_fixed_attributes(*graph, node_, config);
   core::ContextGuard guard(graph->context);
   set(graph_, node_, core::kernel_request(graph->context, config, kernel, arguments, buffers));
 }
@@ -313,7 +319,7 @@ void ExecutableKernelNode::replace(const LaunchConfig& config, const Kernel& ker
 void ExecutableKernelNode::update(const LaunchConfig& config, const Kernel& kernel,
                                   const KernelArguments& arguments) const {
   const Kept<GraphExecResource> graph = open_graph(graph_);
-  check_fixed_attributes(node_, config);
+  check_fixed_attributes(*graph, node_, config);
   core::ContextGuard guard(graph->context);
   set(graph_, node_, core::kernel_request(graph->context, config, kernel, arguments));
 }

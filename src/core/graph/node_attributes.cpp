@@ -1,5 +1,7 @@
 #include "core/graph/node_attributes.hpp"
 
+#include <atomic>
+
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -7,6 +9,13 @@ namespace cuprum::core {
 using driver::Api;
 using driver::Doing;
 using support::text;
+
+namespace {
+std::atomic<unsigned long long> fixed_attribute_changes{0};
+}
+
+unsigned long long count_change_of_fixed_attributes() { return ++fixed_attribute_changes; }
+unsigned long long changes_of_fixed_attributes() { return fixed_attribute_changes.load(); }
 
 // Those that stay as they are are left alone: a driver need not know them all.
 void set_kernel_attributes(CUgraphNode node, const LaunchConfig& config, const LaunchConfig& before) {

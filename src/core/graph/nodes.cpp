@@ -56,6 +56,8 @@ void set_kernel(const GraphNode& node, const LaunchConfig& config, NodeRequest r
   const LaunchConfig before = core::kernel_attributes(GraphAccess::node(node).handle);
   set(node, std::move(request));
   core::set_kernel_attributes(node.handle(), config, before);
+  if (!core::have_same_fixed_attributes(config, before))
+    GraphAccess::node(node).last_change_of_fixed_attributes = core::count_change_of_fixed_attributes();
 }
 
 // Which of a node's owners belongs to what is left as it was.

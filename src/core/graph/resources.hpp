@@ -49,6 +49,7 @@ struct NodeRecord {
   core::GraphAttachment attachment = {};  ///< what the graph keeps for this node
   core::KnownOperands known = {};
   CUgraphNode identity = handle;  ///< the handle, also when the node is destroyed: what hashes are made of
+  unsigned long long last_change_of_fixed_attributes = 0;  ///< see node_attributes.hpp
 
   /// The driver has destroyed the node.
   void invalidate() noexcept { *this = NodeRecord{.handle = nullptr, .identity = identity}; }
@@ -113,6 +114,7 @@ struct GraphExecResource : support::Counted<GraphExecResource> {
   Kept<StreamResource> last_stream = {};
   bool launched_by_others = false;            ///< or may be: then nothing is known of what runs
   std::vector<DevicePointer> allocates = {};  ///< buffers that its nodes allocate
+  unsigned long long attributes_as_of = 0;    ///< see node_attributes.hpp
 };
 
 /// What all copies of a Graph share. Whoever launches the graph keeps it until it is queued, also when it is closed

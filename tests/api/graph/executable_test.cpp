@@ -252,6 +252,24 @@ TEST_F(GraphExecutableTest, AKernelNodesShapeIsUpdated) {
               HasSubstr("in its definition only"));
 }
 
+// The driver takes the attributes that the executable graph was made with, and doesn't tell them.
+TEST_F(GraphExecutableTest, AKernelNodeWhoseAttributesChangedSinceIsNotUpdated) {
+  GraphDefinition graph;
+  const KernelNode node = graph.launch(one, kernel("shape"), data);
+  const Graph before = graph.instantiate();
+  const LaunchConfig cooperative{.grid = 2, .block = 1, .is_cooperative = true};
+  node.update(cooperative);
+  for (const LaunchConfig& config : {one, cooperative})
+    EXPECT_THAT(error_of<InvalidArgument>([&] { before[node].update(config, kernel("shape"), data); }),
+                HasSubstr("since the executable graph was made"));
+  const Graph after = graph.instantiate();
+  after[node].update({.grid = 4, .block = 1, .is_cooperative = true}, kernel("shape"), data);
+  run(after);
+  EXPECT_EQ(cells[0], 4);
+  run(before);
+  EXPECT_EQ(cells[0], 1);
+}
+
 TEST_F(GraphExecutableTest, NodesAreDisabledAndEnabled) {
   GraphDefinition graph;
   const KernelNode kernel_node = add(graph, 1);
