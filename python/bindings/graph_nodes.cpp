@@ -53,7 +53,9 @@ nb::object adjacency(const GraphNode& node, bool behind) {
   return nb::module_::import_("cuprum.graph").attr("AdjacencySetProxy")(node_object(node), behind);
 }
 
+// One node stands for a list of it.
 std::vector<GraphNode> nodes_from(nb::handle nodes) {
+  if (nb::isinstance<GraphNode>(nodes)) return {node_from(nodes)};
   std::vector<GraphNode> found;
   for (const nb::handle node : nb::borrow<nb::object>(nodes)) found.push_back(node_from(node));
   return found;

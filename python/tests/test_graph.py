@@ -96,6 +96,9 @@ class TestDefinition:
         assert c.pred & {a} == {a}
         c.pred.clear()
         assert not c.pred
+        c.pred = a
+        c.succ = b
+        assert c.pred == {a} and c.succ == {b}
         with pytest.raises(TypeError, match="GraphNode"):
             c.pred.add(3)
         with pytest.raises(ValueError):
