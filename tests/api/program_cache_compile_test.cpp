@@ -222,6 +222,15 @@ TEST_F(ProgramCacheCompileTest, ABrokenCacheFailsNoCompilation) {
                                      HasSubstr("no room on shelf")));
 }
 
+TEST_F(ProgramCacheCompileTest, AHeaderThatAMacroOfTheOptionsAsksForIsPartOfTheProgram) {
+  const ProgramOptions options{.define_macro = {{"HAS_IT", "__has_include(<it.h>)"}}, .include_path = {folder.path()}};
+  const Program program("#if !HAS_IT\n__global__ void without() {}\n#endif", options);
+  EXPECT_FALSE(is_hit(program));
+  EXPECT_TRUE(is_hit(program));
+  folder.write("it.h", "");
+  EXPECT_FALSE(is_hit(program));
+}
+
 TEST_F(ProgramCacheCompileTest, ARudeCacheFailsNoCompilation) {
   std::vector<std::string> told;
   const LogHook before = set_log_hook([&](std::string_view line) { told.emplace_back(line); });
@@ -268,6 +277,9 @@ TEST_F(ProgramCacheCompileTest, SaysWhyThereIsNoKey) {
   EXPECT_THAT(why(source, {.create_pch = "x"}), HasSubstr("'mine.cu' has no cache key: the option create_pch is for"));
   EXPECT_THAT(why(source, {.time = "x"}), HasSubstr("the option time is for"));
   EXPECT_THAT(why("#include HEADER", {}), HasSubstr("a computed #include can't be followed"));
+  EXPECT_THAT(why(source, {.define_macro = {{"WHEN", "__TIME__"}}}), HasSubstr("__TIME__ is never the same"));
+  EXPECT_THAT(why(source, {.define_macro = {{"HAS(x)", "__has_include(x)"}}}), HasSubstr("a computed __has_include"));
+  EXPECT_THAT(why(source, {.define_macro = {{"HAS=__has_include"}}}), HasSubstr("another name for __has_include"));
   EXPECT_THAT(why(".version 8.0", {}, SourceCodeType::ptx),
               HasSubstr("a program of ptx is not compiled to become ptx"));
   EXPECT_THAT(why(source, {.use_libdevice = true}), HasSubstr("no option for use_libdevice"));

@@ -66,6 +66,25 @@ bool begins_directive(std::string_view before) {
   return before.empty() || is_line_end(before.back()) || before.ends_with("*/");
 }
 
+/// Whether `before` ends where a macro may be defined. Where a comment ends in the same line, its beginning may be in
+/// an earlier one that is part of the directive.
+bool is_in_definition(std::string_view before) {
+  const std::string_view line = before.substr(before.find_last_of("\r\n") + 1);
+  if (line.find("*/") != std::string_view::npos) return true;
+  constexpr std::string_view word = "define";
+  for (std::size_t at = 0; (at = line.find(word, at)) != std::string_view::npos; at += word.size()) {
+    if (!line.substr(at + word.size()).starts_with("d")) return true;  // "defined" asks
+  }
+  return false;
+}
+
+/// Whether it is asked if there is what follows: #ifdef NAME, defined NAME, defined(NAME).
+bool asks_for_name(std::string_view before) {
+  before = without_trailing_blanks(before);
+  if (before.ends_with('(')) before = without_trailing_blanks(before.substr(0, before.size() - 1));
+  return before.ends_with("defined") || before.ends_with("ifdef") || before.ends_with("ifndef");
+}
+
 std::optional<Reference> header_name(std::string_view text) {
   text = without_leading_space(text);
   if (text.empty() || (text.front() != '"' && text.front() != '<')) return std::nullopt;
@@ -98,13 +117,25 @@ class Scan {
   void look_at(std::string_view before, std::string_view after) {
     if (before.ends_with("__has_")) {
       if (after.starts_with("_next")) return hinder("__has_include_next can't be followed");
-      after = without_leading_space(after);
-      if (after.starts_with("(")) add(header_name(after.substr(1)), "a computed __has_include can't be followed");
+      if (after.empty() || !is_word(after.front())) look_at_has_include(before.substr(0, before.size() - 6), after);
     } else if (begins_directive(before)) {
       if (after.starts_with("_next")) return hinder("#include_next can't be followed");
       if (after.empty() || is_word(after.front())) return;
       add(header_name(after), "a computed #include can't be followed");
     }
+  }
+
+  void look_at_has_include(std::string_view before, std::string_view after) {
+    after = without_leading_space(after);
+    if (!after.starts_with("(")) {
+      if (is_in_definition(before) && !asks_for_name(before))
+        hinder("another name for __has_include can't be followed");
+      return;
+    }
+    const std::optional<Reference> reference = header_name(after.substr(1));
+    if (reference && reference->quoted && is_in_definition(before))  // beside which file, the macro's use decides
+      return hinder("a __has_include of a quoted name in a macro can't be followed");
+    add(reference, "a computed __has_include can't be followed");
   }
 
   void add(std::optional<Reference> reference, const char* otherwise) {

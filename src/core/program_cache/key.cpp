@@ -56,6 +56,15 @@ IncludeSearch include_search(const ProgramOptions& options, ProgramCacheResource
           .notes = notes};
 }
 
+/// What stands before the first line of the source: it may ask for headers and the time as the source may.
+std::string definitions(const ProgramOptions& options) {
+  std::string lines;
+  for (const Macro& macro : options.define_macro) {
+    lines += text("#define ", macro.name, " ", macro.value.value_or("1"), "\n");
+  }
+  return lines;
+}
+
 /// What only CUDA C++ has. Returns what is in the way.
 std::string write_cxx(FieldWriter& key, std::string_view source, const ProgramOptions& options,
                       ProgramCacheResource* notes) {
@@ -64,7 +73,8 @@ std::string write_cxx(FieldWriter& key, std::string_view source, const ProgramOp
   const bool names_folder = options.debug.value_or(false) || options.lineinfo.value_or(false);
   std::error_code error;
   key.add(names_folder ? std::filesystem::current_path(error).string() : std::string());
-  return write_included_files(source, options.pre_include, include_search(options, notes), key);
+  const std::string all = definitions(options).append(source);
+  return write_included_files(all, options.pre_include, include_search(options, notes), key);
 }
 
 void write_nvvm(FieldWriter& key, const ProgramOptions& options) {

@@ -47,6 +47,23 @@ TEST(IncludeScan, FindsWhatIsAskedFor) {
   EXPECT_EQ(references("#ifdef __has_include\n#endif\n#if defined(__has_include)"), "");
 }
 
+TEST(IncludeScan, AsksForNoHeaderWhereItIsAskedForHasInclude) {
+  EXPECT_EQ(references("#ifndef __has_include\n#define X\n#endif"), "");
+  EXPECT_EQ(references("#define X defined(__has_include)\n#define Y defined __has_include"), "");
+  EXPECT_EQ(references("/* C++17 */ #if defined ( __has_include )"), "");
+  EXPECT_EQ(references("// newer compilers have __has_include\n"), "");
+  EXPECT_EQ(references("#define X __has_includes 1\n"), "");
+}
+
+TEST(IncludeScan, FollowsHasIncludeInAMacroOnlyWhereItsPlaceDoesNotMatter) {
+  EXPECT_EQ(references("#define HAS __has_include(<a>)"), "<a>");
+  EXPECT_THAT(obstacle("#define HAS __has_include(\"a\")"), HasSubstr("in a macro"));
+  EXPECT_THAT(obstacle("#define HAS __has_include\n#if HAS(<a>)"), HasSubstr("another name"));
+  EXPECT_THAT(obstacle("# define HAS(x) (__has_include x)"), HasSubstr("another name"));
+  EXPECT_THAT(obstacle("#define HAS /*\n*/ __has_include"), HasSubstr("another name"));
+  EXPECT_THAT(obstacle("#define HAS \\\n __has_include\n"), HasSubstr("another name"));
+}
+
 TEST(IncludeScan, TakesNoOtherTextForDirectives) {
   EXPECT_EQ(references("// see #include MACRO\nint included; // include <a>\nchar s[] = \"#include <b>\";"), "");
   EXPECT_EQ(references("#define include_guard\n#included x"), "");
