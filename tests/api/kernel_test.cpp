@@ -1,5 +1,6 @@
 #include <cuprum/driver.hpp>
 
+#include "api/changed_api.hpp"
 #include "api/fixture.hpp"
 
 namespace cuprum::tests {
@@ -48,6 +49,39 @@ TEST_F(KernelTest, MoreDynamicSharedMemoryCanBeAllowed) {
                     HasSubstr("it can be 0 to " + std::to_string(most) + " on device 0")));
   EXPECT_THROW(shapes.attributes().set_max_dynamic_shared_size_bytes(-1), InvalidArgument);
   EXPECT_EQ(shapes.occupancy().max_active_blocks_per_multiprocessor(128, static_cast<std::size_t>(most)), 1);
+}
+
+class ManyContextsTest : public KernelTest {
+ protected:
+  /// Launches it in contexts that are gone afterwards.
+  void launch_in_contexts(int how_many, std::size_t shared_memory) {
+    for (int i = 0; i < how_many; ++i) {
+      const Stream stream = device.create_context().create_stream();
+      launch(stream, {.grid = 1, .block = 1, .shmem_size = shared_memory}, none);
+      stream.sync();
+    }
+  }
+  const Kernel none = compile(shapes_source, "none");
+};
+
+TEST_F(ManyContextsTest, AKernelDoesNotAskForThoseThatAreGone) {
+  launch_in_contexts(20, 0);
+  static int asked;
+  asked = 0;
+  ChangedApi api;
+  api.table.cuCtxGetId.function = [](CUcontext context, unsigned long long* id) {
+    ++asked;
+    return ChangedApi::real->cuCtxGetId(context, id);
+  };
+  none.attributes().set_max_dynamic_shared_size_bytes(100);
+  EXPECT_LT(asked, 5);
+}
+
+TEST_F(ManyContextsTest, ANewOneHasItsOwnLimits) {
+  launch_in_contexts(3, 100'000);  // more than a kernel may have before the launch asks for it
+  const Stream stream = device.create_stream();
+  launch(stream, {.grid = 1, .block = 1, .shmem_size = 100'000}, none);
+  stream.sync();
 }
 
 TEST_F(KernelTest, SettingsHoldForTheNextLaunch) {

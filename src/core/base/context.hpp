@@ -24,6 +24,9 @@ struct ContextRecord {
   /// It is ours, made or retained: while that is so, no other context can have its handle.
   mutable std::atomic<bool> held{false};
 
+  /// We made it, and have ended it: nobody uses it any more.
+  mutable std::atomic<bool> destroyed{false};
+
   /// The green context that it was converted from, when we made it; null for others, of which only green_context_of()
   /// knows.
   mutable std::atomic<CUgreenCtx> green{nullptr};

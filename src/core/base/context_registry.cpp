@@ -209,6 +209,7 @@ CUgreenCtx green_context_of(const ContextRecord& context) {
 void destroy_context(const ContextRecord& context) noexcept {
   const bool alive = is_alive(context);
   context.held = false;
+  context.destroyed.store(true, std::memory_order_release);
   ended_contexts.fetch_add(1, std::memory_order_release);
   if (!alive) return;
   if (const CUgreenCtx green = context.green.exchange(nullptr))

@@ -100,9 +100,9 @@ std::vector<detail::ArgumentSize> KernelResource::sizes_of(
 ResolvedKernel& KernelResource::resolve(const core::ContextRecord& context) {
   std::lock_guard lock(mutex_);
   for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
-    if (&entry->context == &context) return *entry;  // another thread was faster
+    if (&entry->context() == &context) return *entry;  // another thread was faster
   }
-  return put_in_front(context);
+  return add(context);
 }
 
 // A function's own setting, such as launches make for shared memory, comes before the kernel's, so it has to be set as
@@ -110,8 +110,9 @@ ResolvedKernel& KernelResource::resolve(const core::ContextRecord& context) {
 void KernelResource::set_where_used(int device, CUfunction_attribute attribute, int value) {
   std::lock_guard lock(mutex_);
   for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
-    if (entry->context.device != device || !core::is_alive(entry->context)) continue;
-    ContextGuard guard(entry->context);
+    const core::ContextRecord& context = entry->context();
+    if (context.device != device || context.destroyed.load() || !core::is_alive(context)) continue;
+    ContextGuard guard(context);
     driver::call<&Api::cuFuncSetAttribute>(
         Doing{[&] { return text("setting an attribute of kernel ", name, " to ", value); }}, entry->function, attribute,
         value);
@@ -129,7 +130,15 @@ CUkernel KernelResource::handle_in(const core::ContextRecord& context) const {
   return code ? code->kernel_in(context, handle, name) : handle;
 }
 
-ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context) {
+ResolvedKernel* KernelResource::of_destroyed_context(int device) const {
+  for (ResolvedKernel* entry = resolved_.load(); entry; entry = entry->next.get()) {
+    if (entry->context().device == device && entry->context().destroyed.load(std::memory_order_acquire)) return entry;
+  }
+  return nullptr;
+}
+
+// A program may make and destroy any number of contexts.
+ResolvedKernel& KernelResource::add(const core::ContextRecord& context) {
   ContextGuard guard(context);
   CUfunction function = nullptr;
   driver::call<&Api::cuKernelGetFunction>(
@@ -139,13 +148,22 @@ ResolvedKernel& KernelResource::put_in_front(const core::ContextRecord& context)
   const int threads = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   const int shared = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   const int dynamic = function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-  auto* entry = new ResolvedKernel{context,
+  const Dim3 cluster = required_cluster(function);
+  if (ResolvedKernel* const entry = of_destroyed_context(context.device)) {
+    entry->used_in.store(nullptr, std::memory_order_relaxed);
+    entry->function = function;
+    entry->max_dynamic_shared_memory = static_cast<std::size_t>(dynamic);
+    entry->required_cluster = cluster;
+    entry->used_in.store(&context, std::memory_order_release);
+    return *entry;
+  }
+  auto* entry = new ResolvedKernel{&context,
                                    device,
                                    function,
                                    threads,
                                    static_cast<std::size_t>(shared),
                                    static_cast<std::size_t>(dynamic),
-                                   required_cluster(function),
+                                   cluster,
                                    priorities_of_current_context()};
   entry->next.reset(resolved_.load());
   resolved_.store(entry, std::memory_order_release);
@@ -204,7 +222,7 @@ void Kernel::load(const Device& device) const {
   KernelResource& resource = *Access::keep(*this);
   const ResolvedKernel& kernel = resource.in(core::context_for(device.device_id()));
   if (!driver::api().cuFuncLoad.function) return;
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   driver::call<&Api::cuFuncLoad>(
       Doing{[&] { return text("loading kernel ", resource.name, " on device ", device.device_id()); }},
       kernel.function);

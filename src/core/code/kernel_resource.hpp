@@ -53,7 +53,8 @@ class RequiredCluster {
 /// A kernel in one context: what a launch needs, read once. A launch of a CUfunction is cheaper than one of a CUkernel,
 /// which the driver has to look up in the context each time.
 struct ResolvedKernel {
-  const ContextRecord& context;
+  /// The context. Null for the moment in which an entry of one that we have destroyed becomes one of another.
+  std::atomic<const ContextRecord*> used_in;
   const DeviceFacts& device;
   CUfunction function;
   std::int64_t max_threads_per_block;                  ///< of this kernel: registers and __launch_bounds__ can limit it
@@ -62,6 +63,9 @@ struct ResolvedKernel {
   RequiredCluster required_cluster;
   PriorityRange priorities;
   std::unique_ptr<ResolvedKernel> next = nullptr;
+
+  /// For those who have the entry of a context that is there.
+  const ContextRecord& context() const { return *used_in.load(std::memory_order_relaxed); }
 };
 
 }  // namespace cuprum::core
@@ -81,10 +85,11 @@ struct KernelResource : support::Counted<KernelResource> {
   KernelResource& operator=(const KernelResource&) = delete;
   ~KernelResource();
 
-  /// The kernel in a context. Reading takes no lock: entries are only ever put in front.
+  /// The kernel in a context, good until that is destroyed. Reading takes no lock: entries are only ever put in front,
+  /// and one that is there is given another context when we have destroyed its own, which nobody uses any more.
   core::ResolvedKernel& in(const core::ContextRecord& context) {
     for (core::ResolvedKernel* entry = resolved_.load(std::memory_order_acquire); entry; entry = entry->next.get()) {
-      if (&entry->context == &context) return *entry;
+      if (entry->used_in.load(std::memory_order_acquire) == &context) return *entry;
     }
     return resolve(context);
   }
@@ -107,7 +112,8 @@ struct KernelResource : support::Counted<KernelResource> {
  private:
   static std::vector<ArgumentSize> sizes_of(const std::optional<std::vector<ParameterInfo>>& parameters);
   core::ResolvedKernel& resolve(const core::ContextRecord& context);
-  core::ResolvedKernel& put_in_front(const core::ContextRecord& context);
+  core::ResolvedKernel& add(const core::ContextRecord& context);
+  core::ResolvedKernel* of_destroyed_context(int device) const;
   void read_what_can_be_set(core::ResolvedKernel& kernel) const;
 
   std::mutex mutex_;

@@ -61,7 +61,7 @@ thread_local Callback* Callback::current_ = nullptr;
 MaxPotentialBlockSize best_block_size(KernelResource& resource, const Device& device, CUoccupancyB2DSize shared_of,
                                       std::size_t shared, int limit) {
   const ResolvedKernel& kernel = resource.in(core::context_for(device.device_id()));
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   MaxPotentialBlockSize best{};
   driver::call<&Api::cuOccupancyMaxPotentialBlockSize>(
       Doing{[&] { return text("best block size of kernel ", resource.name); }}, &best.min_grid_size,
@@ -94,7 +94,7 @@ int ask_about_clusters(KernelResource& resource, const Device& device, const Lau
 int KernelOccupancy::max_active_blocks_per_multiprocessor(int block_size,
                                                           std::size_t dynamic_shared_memory_size) const {
   const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   int blocks = 0;
   driver::call<&Api::cuOccupancyMaxActiveBlocksPerMultiprocessor>(
       Doing{[&] { return text("occupancy of kernel ", kernel_->name, " with blocks of ", block_size, " threads"); }},
@@ -127,7 +127,7 @@ MaxPotentialBlockSize KernelOccupancy::max_potential_block_size(
 std::size_t KernelOccupancy::available_dynamic_shared_memory_per_block(int num_blocks_per_multiprocessor,
                                                                        int block_size) const {
   const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   std::size_t bytes = 0;
   driver::call<&Api::cuOccupancyAvailableDynamicSMemPerBlock>(
       Doing{[&] { return text("shared memory left to kernel ", kernel_->name); }}, &bytes, kernel.function,

@@ -18,7 +18,7 @@ constexpr std::int64_t portable_cluster_size = 8;
 // needs it, and is for all that the device has: then it happens once, and two threads, or two handles of one kernel,
 // can't take away from each other what they asked for. What a launch occupies depends on what it uses, not on this.
 void raise_shared_memory_limit(ResolvedKernel& kernel, const std::string& name) {
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   const std::size_t most = kernel.device.max_shared_memory_per_block_optin - kernel.static_shared_memory;
   driver::call<&Api::cuFuncSetAttribute>(
       Doing{[&] { return text("giving kernel ", name, " up to ", most, " bytes of dynamic shared memory"); }},
@@ -27,7 +27,7 @@ void raise_shared_memory_limit(ResolvedKernel& kernel, const std::string& name) 
 }
 
 int max_active_blocks(const LaunchConfig& config, const ResolvedKernel& kernel, const std::string& name) {
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   int blocks = 0;
   driver::call<&Api::cuOccupancyMaxActiveBlocksPerMultiprocessor>(
       Doing{[&] { return text("asking how many blocks of kernel ", name, " run at the same time"); }}, &blocks,
@@ -38,7 +38,7 @@ int max_active_blocks(const LaunchConfig& config, const ResolvedKernel& kernel, 
 // Of the launch without its cluster: the driver refuses to answer where that is too large.
 int max_cluster_size(LaunchConfig config, const ResolvedKernel& kernel, const std::string& name) {
   config.cluster.reset();
-  ContextGuard guard(kernel.context);
+  ContextGuard guard(kernel.context());
   const NativeLaunch launch(config);  // has the attributes that `native` points to
   const CUlaunchConfig native = launch.on(nullptr);
   int blocks = 0;

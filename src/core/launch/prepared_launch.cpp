@@ -17,7 +17,8 @@ using core::ResolvedKernel;
 struct LaunchPlan {
   Kernel kernel;
   LaunchConfig config;
-  const ResolvedKernel& resolved;  ///< of `kernel`, which keeps it
+  const core::ContextRecord& context;  ///< that the function is of: what was resolved there may end with it
+  CUfunction function;
   NativeLaunch native;
   std::size_t argument_count;
 };
@@ -30,17 +31,18 @@ std::shared_ptr<const LaunchPlan> plan_for(const StreamResource& queue, const La
   ContextGuard guard(queue.context());
   ResolvedKernel& resolved = resource.in(guard.context());
   core::admit(config, resolved, resource.name);
-  return std::make_shared<const LaunchPlan>(LaunchPlan{kernel, config, resolved, NativeLaunch(config), argument_count});
+  return std::make_shared<const LaunchPlan>(
+      LaunchPlan{kernel, config, guard.context(), resolved.function, NativeLaunch(config), argument_count});
 }
 
 // A default stream means another context each time, so that is looked up as launch() does: by `look_up()`. `stream()`
 // is asked for when the launch fails.
 template <typename LookUp, typename StreamOf>
 void launch_plan(const Queue& queue, const LaunchPlan& plan, void** addresses, LookUp&& look_up, StreamOf&& stream) {
-  if (queue.context != core::ContextChoice(plan.resolved.context)) [[unlikely]]
+  if (queue.context != core::ContextChoice(plan.context)) [[unlikely]]
     return look_up();
   const CUresult result = core::queue_call(queue, [&](const core::ContextRecord&) {
-    return core::try_start(plan.native, queue.handle, plan.resolved.function, addresses);
+    return core::try_start(plan.native, queue.handle, plan.function, addresses);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]
     core::refuse_start(result, {plan.kernel, plan.config, stream()});

@@ -40,7 +40,7 @@ class LaunchChecks : public ::testing::Test {
                      .cooperative_launch = false,
                      .memory_pools = true,
                      .host_memory_pools = false};
-  ResolvedKernel kernel{context, device, nullptr, 1024, 1000, 49152, Dim3(0, 0, 0), {0, -5}, nullptr};
+  ResolvedKernel kernel{&context, device, nullptr, 1024, 1000, 49152, Dim3(0, 0, 0), {0, -5}, nullptr};
 };
 
 TEST_F(LaunchChecks, AcceptWhatFits) {
