@@ -210,9 +210,11 @@ TEST(IpcChannel, UseAfterCloseIsRefusedForAllCopies) {
 
 TEST(IpcChannel, CloseEndsTheWaitOfAnotherThread) {
   auto [here, there] = Channel::pair();
-  std::thread waiting([&here] { fault_of(ChannelFault::closed, [&] { here.receive<std::string>(); }); });
+  std::string told;
+  std::thread waiting([&] { told = fault_of(ChannelFault::closed, [&] { here.receive<std::string>(); }); });
   here.close();
   waiting.join();
+  EXPECT_THAT(told, HasSubstr("this channel is closed"));
 }
 
 TEST(IpcChannel, ThreadsMayShareIt) {

@@ -47,6 +47,10 @@ template <typename... Parts>
   throw ChannelError(ChannelFault::refused, text("refused a message from another process: ", reason...));
 }
 
+[[noreturn]] void refuse_closed() {
+  throw ChannelError(ChannelFault::closed, "this channel is closed: close() was called on it or on a copy");
+}
+
 }  // namespace
 
 ChannelError::~ChannelError() = default;
@@ -66,10 +70,23 @@ struct Channel::Connection {
     core::check_same_user(peer);
   }
 
+  /// What close() ends on this side looks as if the other process had closed its own.
+  template <typename Exchange>
+  auto unless_closed_here(Exchange&& exchange) const {
+    try {
+      return exchange();
+    } catch (const ChannelError& error) {
+      if (error.fault() == ChannelFault::closed && closed) refuse_closed();
+      throw;
+    }
+  }
+
   void send(Kind kind, std::span<const std::byte> body, int descriptor = -1) {
     std::lock_guard lock(sending);
     const Frame frame{magic, kind, ++sent};
-    core::send_packet(socket.get(), std::as_bytes(std::span(&frame, 1)), body, descriptor, Deadline(timeout_ms));
+    unless_closed_here([&] {
+      core::send_packet(socket.get(), std::as_bytes(std::span(&frame, 1)), body, descriptor, Deadline(timeout_ms));
+    });
   }
 
   /// Waits for a message and gives it to `read`, which returns what it stands for.
@@ -77,7 +94,8 @@ struct Channel::Connection {
   auto receive(Kind kind, Read&& read) {
     std::lock_guard lock(receiving);
     buffer.resize(sizeof(Frame) + max_text);
-    Packet packet = core::receive_packet(socket.get(), buffer, Deadline(timeout_ms));
+    Packet packet =
+        unless_closed_here([&] { return core::receive_packet(socket.get(), buffer, Deadline(timeout_ms)); });
     Message message{check(packet, kind), {}};
     if (!packet.descriptors.empty()) message.descriptor = std::move(packet.descriptors.front());
     try {
@@ -140,9 +158,7 @@ std::pair<Channel, Channel> Channel::pair(const ChannelOptions& options) {
 }
 
 Channel::Connection& Channel::open() const {
-  if (!connection_ || connection_->closed) {
-    throw ChannelError(ChannelFault::closed, "this channel is closed: close() was called on it or on a copy");
-  }
+  if (!connection_ || connection_->closed) refuse_closed();
   return *connection_;
 }
 
