@@ -25,6 +25,12 @@ std::string message(const CompileError::Details& details) {
   return with_log(with_log(details.summary, details.log), details.source);
 }
 
+// what() ends at the first zero byte. One that is quoted, in a path say, must not hide what comes after it.
+std::string without_zeros(std::string message) {
+  for (std::size_t at = 0; (at = message.find('\0', at)) != std::string::npos; at += 2) message.replace(at, 1, "\\0");
+  return message;
+}
+
 }  // namespace
 
 // Defined here, so that the type information of each class is in this library alone.
@@ -40,7 +46,7 @@ WrongState::~WrongState() = default;
 SystemError::~SystemError() = default;
 NotSupported::~NotSupported() = default;
 
-Error::Error(std::string message) : message_(std::make_shared<const std::string>(std::move(message))) {}
+Error::Error(std::string message) : message_(std::make_shared<const std::string>(without_zeros(std::move(message)))) {}
 
 const char* Error::what() const noexcept { return message_->c_str(); }
 

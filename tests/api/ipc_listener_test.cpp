@@ -101,6 +101,12 @@ TEST_F(IpcListenerTest, APathThatIsTooLongIsRefused) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { ipc::connect(""); }), HasSubstr("expected 1 to 107 bytes"));
 }
 
+TEST_F(IpcListenerTest, APathWithAZeroByteIsQuotedWithWhatIsWrongWithIt) {
+  const std::string cut_path("/run/a\0b", 8);
+  EXPECT_THAT(error_of<InvalidArgument>([&] { ipc::connect(cut_path); }),
+              HasSubstr("'/run/a\\0b' can't be the path of a socket: expected 1 to 107 bytes without zeros"));
+}
+
 TEST_F(IpcListenerTest, AFolderThatDoesNotExistIsReported) {
   EXPECT_THAT(fault_of(ChannelFault::failed, [&] { Listener listener(folder + "/none/socket"); }),
               HasSubstr("No such file or directory"));
