@@ -168,6 +168,12 @@ TEST_P(MemoryPoolTest, CloseDestroysAPoolOfItsOwn) {
   EXPECT_EQ(copy.handle(), nullptr);
   EXPECT_THAT(error_of<InvalidArgument>([&] { (void)copy.attributes().used_mem_current(); }), HasSubstr("is closed"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { copy.trim(); }), HasSubstr("is closed"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { copy.allocate(0, stream); }), HasSubstr("is closed"));
+  if (const auto on_device = copy.as<DeviceMemoryResource>()) {
+    EXPECT_THAT(error_of<InvalidArgument>([&] { (void)on_device->peer_accessible_by().size(); }),
+                HasSubstr("is closed"));
+    EXPECT_THAT(error_of<InvalidArgument>([&] { on_device->set_peer_accessible_by({}); }), HasSubstr("is closed"));
+  }
 }
 
 TEST_P(MemoryPoolTest, AttributesOutliveAClosedPool) {

@@ -191,6 +191,7 @@ Buffer PoolMemory::allocate_buffer(const MemoryResource& self, std::size_t size,
 
 Buffer PoolMemory::allocate_own(const std::shared_ptr<MemoryResource::Interface>& self, std::size_t size,
                                 const Stream& stream) {
+  if (size == 0) static_cast<void>(use());  // for which nothing is asked of the pool, so this says whether it is closed
   return detail::allocate_buffer_by(self, size, stream,
                                     [&](const StreamResource& queue) { return allocate_on(queue, size, stream); });
 }

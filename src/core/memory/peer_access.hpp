@@ -12,7 +12,10 @@ namespace cuprum::core {
 /// What the driver has in its tables, by the numbers of devices. Every change is one call of the driver, or none.
 class PeerAccess {
  public:
-  explicit PeerAccess(const detail::PoolMemory& pool) : pool_(pool), owner_(pool.place().location.id) {}
+  /// Throws WrongState when the pool is closed, also where the driver need not be asked: there may be one device only.
+  explicit PeerAccess(const detail::PoolMemory& pool) : pool_(pool), owner_(pool.place().location.id) {
+    static_cast<void>(pool.use());
+  }
 
   bool includes(int device) const;
   /// Of all devices but the pool's own.
