@@ -138,7 +138,8 @@ class CUPRUM_API Listener {
   Listener& operator=(Listener&&) noexcept;
   ~Listener();
 
-  /// The next connection. Throws ChannelError: timed_out, or refused when a process of another user connected.
+  /// The next connection. Throws ChannelError: timed_out, refused when a process of another user connected, or closed
+  /// when this was moved from, as path() does then.
   Channel accept() const;
 
   /// Where the socket is, as it was given.
@@ -146,6 +147,7 @@ class CUPRUM_API Listener {
 
  private:
   struct Socket;
+  const Socket& socket() const;
   std::unique_ptr<Socket> socket_;
 };
 

@@ -139,16 +139,17 @@ class PreparedLaunch {
   }
 
   /// As prepare() or set_config() was given it. Valid until the next set_config().
-  const LaunchConfig& config() const { return detail::config_of(*plan_); }
+  const LaunchConfig& config() const { return detail::config_of(detail::plan_of(plan_)); }
   /// The one that it launches.
-  const Kernel& kernel() const { return detail::kernel_of(*plan_); }
+  const Kernel& kernel() const { return detail::kernel_of(detail::plan_of(plan_)); }
   /// The one that it was prepared for.
   const Stream& stream() const { return stream_; }
 
  private:
   template <typename Queue>
   void launch_on(const Queue& queue) const {
-    std::apply([&](const auto&... slot) { detail::launch_plan_values(queue, *plan_, slot.value()...); }, slots_);
+    const detail::LaunchPlan& plan = detail::plan_of(plan_);
+    std::apply([&](const auto&... slot) { detail::launch_plan_values(queue, plan, slot.value()...); }, slots_);
   }
 
   std::shared_ptr<const detail::LaunchPlan> plan_;

@@ -39,14 +39,16 @@ class CUPRUM_API UntypedPreparedLaunch {
   ~UntypedPreparedLaunch() = default;
 
   /// Queues the kernel on the stream that it was prepared for, as PreparedLaunch does.
-  void operator()() const { detail::launch(queue_, *plan_, addresses()); }
+  void operator()() const { detail::launch(queue_, detail::plan_of(plan_), addresses()); }
   /// The same on another stream, as PreparedLaunch does.
-  void operator()(const Stream& stream) const { detail::launch(detail::keep_queue(stream), *plan_, addresses()); }
+  void operator()(const Stream& stream) const {
+    detail::launch(detail::keep_queue(stream), detail::plan_of(plan_), addresses());
+  }
 
   /// The same on the stream that an object of another library offers, which is needed only during the call.
   template <IsStreamType Foreign>
   void operator()(const Foreign& stream) const {
-    detail::launch(detail::offered_stream(stream), *plan_, addresses());
+    detail::launch(detail::offered_stream(stream), detail::plan_of(plan_), addresses());
   }
 
   /// Copies a new value for argument number `index`, counted from 0, for the launches from now on; those that are
@@ -59,9 +61,9 @@ class CUPRUM_API UntypedPreparedLaunch {
   /// The number of arguments.
   std::size_t num_arguments() const { return sizes_.size(); }
   /// As prepare() or set_config() was given it. Valid until the next set_config().
-  const LaunchConfig& config() const { return detail::config_of(*plan_); }
+  const LaunchConfig& config() const { return detail::config_of(detail::plan_of(plan_)); }
   /// The one that it launches.
-  const Kernel& kernel() const { return detail::kernel_of(*plan_); }
+  const Kernel& kernel() const { return detail::kernel_of(detail::plan_of(plan_)); }
   /// The one that it was prepared for.
   const Stream& stream() const { return stream_; }
 

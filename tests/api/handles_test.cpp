@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "api/fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cuprum::tests {
 namespace {
@@ -132,6 +133,104 @@ TEST_F(EmptyHandles, OfViewsAreRefused) {
   EXPECT_THAT(message([&] { taken.copy_to(view, stream); }), HasSubstr("this view is empty"));
   EXPECT_THAT(message([&] { (void)view.flattened(); }), HasSubstr("this view is empty"));
   EXPECT_THAT(message([&] { (void)to_dlpack(view); }), HasSubstr("this view is empty"));
+}
+
+/// That an object from which another was moved says so when it is used, in one of these ways.
+template <typename Object, typename... Uses>
+void expect_refused_when_moved_from(Object object, const std::string& words, const Uses&... uses) {
+  const Object taken = std::move(object);
+  const auto expect_refused = [&](const auto& use) {
+    EXPECT_THAT(error_of<WrongState>([&] { (void)use(object); }), HasSubstr(words));  // NOLINT(bugprone-use-after-move)
+  };
+  (expect_refused(uses), ...);
+}
+
+using MovedFromTest = ApiTest;
+
+TEST_F(MovedFromTest, ViewsOfObjectsSayThatTheyAreEmpty) {
+  const DeviceMemoryResource pool(device, DeviceMemoryResourceOptions{});
+  const Kernel kernel = Program(scale_source).compile(Target::cubin).get_kernel("scale");
+  expect_refused_when_moved_from(
+      pool.attributes(), "this set of a pool's attributes is empty", [](auto& set) { return set.used_mem_current(); },
+      [](auto& set) { set.set_release_threshold(0); }, [](auto& set) { set.reset_used_mem_high(); });
+  expect_refused_when_moved_from(
+      pool.peer_accessible_by(), "this set of devices is empty", [](auto& set) { return set.size(); },
+      [&](auto& set) { set.add(device); }, [](auto& set) { set.clear(); });
+  expect_refused_when_moved_from(
+      kernel.attributes(), "this view of a kernel is empty", [](auto& attributes) { return attributes.num_regs(); },
+      [](auto& attributes) { attributes.set_max_dynamic_shared_size_bytes(0); });
+  expect_refused_when_moved_from(
+      kernel.occupancy(), "this view of a kernel is empty",
+      [](auto& occupancy) { return occupancy.max_active_blocks_per_multiprocessor(32, 0); },
+      [](auto& occupancy) { return occupancy.max_potential_block_size(0, 0); });
+  expect_refused_when_moved_from(
+      device.resources(), "this set of resources is empty", [](auto& resources) { return resources.sm(); },
+      [](auto& resources) { return resources.workqueue(); });
+}
+
+TEST_F(MovedFromTest, MemoryResourcesOfAllKindsSayThatTheyAreEmpty) {
+  constexpr const char* words = "this memory resource is empty";
+  const Stream stream = device.create_stream();
+  const auto allocate = [&](auto& memory) { return memory.allocate(16, stream); };
+  expect_refused_when_moved_from(
+      VirtualMemoryResource(device), words, allocate, [](auto& memory) { return memory.granularity(); },
+      [](auto& memory) { return memory.options(); });
+  expect_refused_when_moved_from(ManagedMemoryResource(), words, allocate);
+  expect_refused_when_moved_from(PinnedMemoryResource(), words, allocate,
+                                 [](auto& memory) { return memory.numa_id(); });
+  expect_refused_when_moved_from(LegacyPinnedMemoryResource(), words, allocate,
+                                 [](auto& memory) { memory.deallocate(16, 16); });
+  expect_refused_when_moved_from(
+      device.memory_resource(), words, [&](auto& memory) { return Buffer::from_handle(16, 16, memory, stream); },
+      [&](auto& memory) { return ManagedBuffer::from_handle(16, 16, memory, stream); });
+}
+
+TEST_F(MovedFromTest, PreparedLaunchesSayThatTheyAreEmpty) {
+  constexpr const char* words = "this prepared launch is empty";
+  const Stream stream = device.create_stream();
+  const Kernel kernel = Program(scale_source).compile(Target::cubin).get_kernel("scale");
+  const LaunchConfig config{.grid = 1, .block = 4};
+  const Buffer data = device.allocate<float>(4, stream);
+  const auto launch_it = [](auto& step) { step(); };
+  const auto launch_elsewhere = [&](auto& step) { step(stream); };
+  const auto ask = [](auto& step) { return step.kernel() == Kernel() && step.config() == LaunchConfig(); };
+  const auto change = [&](auto& step) { step.set_config(config); };
+  expect_refused_when_moved_from(prepare(stream, config, kernel, data, 1.0f, std::size_t{4}), words, launch_it,
+                                 launch_elsewhere, ask, change);
+
+  const DevicePointer pointer = data.handle();
+  const float factor = 1;
+  const std::size_t count = 4;
+  const void* addresses[] = {&pointer, &factor, &count};
+  const std::size_t sizes[] = {sizeof pointer, sizeof factor, sizeof count};
+  expect_refused_when_moved_from(prepare(stream, config, kernel, KernelArguments{addresses, sizes}), words, launch_it,
+                                 launch_elsewhere, ask, change, [&](auto& step) { step.set(0, &pointer, 8); });
+  stream.sync();
+}
+
+TEST_F(MovedFromTest, ResourceDescriptorsSayThatTheyAreEmpty) {
+  const texture::OpaqueArray array =
+      device.create_opaque_array({.shape = {4, 4}, .num_channels = 4, .is_surface_load_store = true});
+  expect_refused_when_moved_from(
+      texture::ResourceDescriptor::from_opaque_array(array), "this resource descriptor is empty",
+      [&](auto& resource) { return device.create_texture_object(resource); },
+      [&](auto& resource) { return device.create_surface_object(resource); });
+}
+
+TEST_F(MovedFromTest, ListenersAreClosed) {
+  const TemporaryFolder folder;
+  ipc::Listener listener(folder / "socket");
+  const ipc::Listener taken = std::move(listener);
+  const auto fault_of = [](auto&& use) {
+    try {
+      use();
+    } catch (const ipc::ChannelError& error) {
+      return std::optional(error.fault());
+    }
+    return std::optional<ipc::ChannelFault>();
+  };
+  EXPECT_EQ(fault_of([&] { listener.accept(); }), ipc::ChannelFault::closed);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(fault_of([&] { (void)listener.path(); }), ipc::ChannelFault::closed);
 }
 
 class ScopedCurrentTest : public ApiTest {

@@ -31,5 +31,13 @@ CUPRUM_API void launch(const Kept<StreamResource>& stream, const LaunchPlan& pla
 CUPRUM_API void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses);
 CUPRUM_API const Kernel& kernel_of(const LaunchPlan& plan);
 CUPRUM_API const LaunchConfig& config_of(const LaunchPlan& plan);
+[[noreturn]] CUPRUM_API void refuse_launch_without_plan();
+
+/// The plan of a prepared launch. Throws InvalidArgument when that was moved from.
+inline const LaunchPlan& plan_of(const std::shared_ptr<const LaunchPlan>& plan) {
+  if (!plan) [[unlikely]]
+    refuse_launch_without_plan();
+  return *plan;
+}
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

@@ -52,14 +52,16 @@ void set_kernel_attribute(KernelResource& kernel, const Device& device, CUfuncti
 
 }  // namespace
 
-#define CUPRUM_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                                   \
-  type KernelAttributes::name() const {                                                                  \
-    return static_cast<type>(kernel_attribute(*kernel_, device_, CU_FUNC_ATTRIBUTE_##ATTRIBUTE, #name)); \
+#define CUPRUM_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                                       \
+  type KernelAttributes::name() const {                                                                      \
+    return static_cast<type>(                                                                                \
+        kernel_attribute(core::kernel_asked_about(kernel_), device_, CU_FUNC_ATTRIBUTE_##ATTRIBUTE, #name)); \
   }
-#define CUPRUM_SETTABLE_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                \
-  CUPRUM_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                               \
-  void KernelAttributes::set_##name(type value) const {                                        \
-    set_kernel_attribute(*kernel_, device_, CU_FUNC_ATTRIBUTE_##ATTRIBUTE, #name, int{value}); \
+#define CUPRUM_SETTABLE_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                            \
+  CUPRUM_KERNEL_ATTRIBUTE(type, name, ATTRIBUTE)                                                           \
+  void KernelAttributes::set_##name(type value) const {                                                    \
+    set_kernel_attribute(core::kernel_asked_about(kernel_), device_, CU_FUNC_ATTRIBUTE_##ATTRIBUTE, #name, \
+                         int{value});                                                                      \
   }
 #include <cuprum/detail/kernel_attributes.def>
 

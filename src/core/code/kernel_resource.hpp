@@ -13,6 +13,7 @@
 
 #include "core/base/context.hpp"
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "support/counted.hpp"
 
 namespace cuprum::core {
@@ -127,5 +128,10 @@ namespace cuprum::core {
 /// A context must be current. `code` is the owner, when that is object code.
 std::shared_ptr<detail::KernelResource> make_kernel(CUkernel handle, std::string name, std::shared_ptr<void> owner,
                                                     detail::ObjectCodeResource* code = nullptr);
+
+/// The kernel that KernelAttributes or KernelOccupancy are of. Throws WrongState when those were moved from.
+inline detail::KernelResource& kernel_asked_about(const std::shared_ptr<detail::KernelResource>& kernel) {
+  return *not_empty(kernel, "view of a kernel");
+}
 
 }  // namespace cuprum::core

@@ -230,12 +230,18 @@ Listener::Listener(Listener&&) noexcept = default;
 Listener& Listener::operator=(Listener&&) noexcept = default;
 Listener::~Listener() = default;
 
-Channel Listener::accept() const {
-  const Deadline deadline(socket_->options.timeout_ms);
-  return Channel(core::accept_from(socket_->descriptor.get(), deadline).release(), socket_->options);
+const Listener::Socket& Listener::socket() const {
+  if (socket_) return *socket_;
+  throw ChannelError(ChannelFault::closed, "this listener is empty: it was moved from");
 }
 
-const std::string& Listener::path() const { return socket_->file.path; }
+Channel Listener::accept() const {
+  const Socket& here = socket();
+  const Deadline deadline(here.options.timeout_ms);
+  return Channel(core::accept_from(here.descriptor.get(), deadline).release(), here.options);
+}
+
+const std::string& Listener::path() const { return socket().file.path; }
 
 Channel connect(const std::string& path, const ChannelOptions& options) {
   FileDescriptor socket = core::new_socket();

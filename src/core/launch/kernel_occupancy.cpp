@@ -93,29 +93,31 @@ int ask_about_clusters(KernelResource& resource, const Device& device, const Lau
 
 int KernelOccupancy::max_active_blocks_per_multiprocessor(int block_size,
                                                           std::size_t dynamic_shared_memory_size) const {
-  const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
+  KernelResource& resource = core::kernel_asked_about(kernel_);
+  const ResolvedKernel& kernel = resource.in(core::context_for(device_.device_id()));
   ContextGuard guard(kernel.context());
   int blocks = 0;
   driver::call<&Api::cuOccupancyMaxActiveBlocksPerMultiprocessor>(
-      Doing{[&] { return text("occupancy of kernel ", kernel_->name, " with blocks of ", block_size, " threads"); }},
+      Doing{[&] { return text("occupancy of kernel ", resource.name, " with blocks of ", block_size, " threads"); }},
       &blocks, kernel.function, block_size, dynamic_shared_memory_size);
   return blocks;
 }
 
 MaxPotentialBlockSize KernelOccupancy::max_potential_block_size(std::size_t dynamic_shared_memory_needed,
                                                                 int block_size_limit) const {
-  return best_block_size(*kernel_, device_, nullptr, dynamic_shared_memory_needed, block_size_limit);
+  return best_block_size(core::kernel_asked_about(kernel_), device_, nullptr, dynamic_shared_memory_needed,
+                         block_size_limit);
 }
 
 MaxPotentialBlockSize KernelOccupancy::max_potential_block_size(
     const std::function<std::size_t(int block_size)>& dynamic_shared_memory_needed, int block_size_limit) const {
+  KernelResource& kernel = core::kernel_asked_about(kernel_);
   if (!dynamic_shared_memory_needed) {
-    throw InvalidArgument(
-        text("best block size of kernel ", kernel_->name, ": the function for shared memory is empty"));
+    throw InvalidArgument(text("best block size of kernel ", kernel.name, ": the function for shared memory is empty"));
   }
   const Callback callback(dynamic_shared_memory_needed);
   try {
-    const MaxPotentialBlockSize best = best_block_size(*kernel_, device_, &Callback::call, 0, block_size_limit);
+    const MaxPotentialBlockSize best = best_block_size(kernel, device_, &Callback::call, 0, block_size_limit);
     callback.rethrow();
     return best;
   } catch (const DriverError&) {
@@ -126,11 +128,12 @@ MaxPotentialBlockSize KernelOccupancy::max_potential_block_size(
 
 std::size_t KernelOccupancy::available_dynamic_shared_memory_per_block(int num_blocks_per_multiprocessor,
                                                                        int block_size) const {
-  const ResolvedKernel& kernel = kernel_->in(core::context_for(device_.device_id()));
+  KernelResource& resource = core::kernel_asked_about(kernel_);
+  const ResolvedKernel& kernel = resource.in(core::context_for(device_.device_id()));
   ContextGuard guard(kernel.context());
   std::size_t bytes = 0;
   driver::call<&Api::cuOccupancyAvailableDynamicSMemPerBlock>(
-      Doing{[&] { return text("shared memory left to kernel ", kernel_->name); }}, &bytes, kernel.function,
+      Doing{[&] { return text("shared memory left to kernel ", resource.name); }}, &bytes, kernel.function,
       num_blocks_per_multiprocessor, block_size);
   return bytes;
 }
@@ -138,13 +141,13 @@ std::size_t KernelOccupancy::available_dynamic_shared_memory_per_block(int num_b
 int KernelOccupancy::max_potential_cluster_size(const LaunchConfig& config, const Stream& stream) const {
   LaunchConfig without_cluster = config;
   without_cluster.cluster.reset();
-  return ask_about_clusters<&Api::cuOccupancyMaxPotentialClusterSize>(*kernel_, device_, without_cluster, stream,
-                                                                      "largest cluster");
+  return ask_about_clusters<&Api::cuOccupancyMaxPotentialClusterSize>(core::kernel_asked_about(kernel_), device_,
+                                                                      without_cluster, stream, "largest cluster");
 }
 
 int KernelOccupancy::max_active_clusters(const LaunchConfig& config, const Stream& stream) const {
-  return ask_about_clusters<&Api::cuOccupancyMaxActiveClusters>(*kernel_, device_, config, stream,
-                                                                "number of active clusters");
+  return ask_about_clusters<&Api::cuOccupancyMaxActiveClusters>(core::kernel_asked_about(kernel_), device_, config,
+                                                                stream, "number of active clusters");
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

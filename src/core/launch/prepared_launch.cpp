@@ -1,5 +1,6 @@
 #include <cuprum/prepared_launch.hpp>
 
+#include "core/base/empty_handle.hpp"
 #include "core/code/kernel_resource.hpp"
 #include "core/launch/launch_checks.hpp"
 #include "core/launch/native_launch.hpp"
@@ -92,5 +93,7 @@ void launch(CUstream_st* stream, const LaunchPlan& plan, void** addresses) {
 const Kernel& kernel_of(const LaunchPlan& plan) { return plan.kernel; }
 
 const LaunchConfig& config_of(const LaunchPlan& plan) { return plan.config; }
+
+void refuse_launch_without_plan() { core::refuse_empty("prepared launch"); }
 
 }  // namespace cuprum::inline CUPRUM_ABI::detail

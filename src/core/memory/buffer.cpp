@@ -2,6 +2,7 @@
 #include <cuprum/stream.hpp>
 #include <ostream>
 
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/default_memory.hpp"
@@ -159,7 +160,8 @@ Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, const Memory
 
 Buffer Buffer::from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                            const Stream& stream) {
-  return detail::wrap_buffer(pointer, size, resource.implementation(), core::settled(Access::keep(stream)));
+  return detail::wrap_buffer(pointer, size, core::not_empty(resource.implementation(), "memory resource"),
+                             core::settled(Access::keep(stream)));
 }
 
 void Buffer::copy_from(const Buffer& source, const Stream& stream) const { copy(*this, source, stream); }

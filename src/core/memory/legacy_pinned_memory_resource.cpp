@@ -3,6 +3,7 @@
 #include <cuprum/legacy_pinned_memory_resource.hpp>
 
 #include "core/base/context.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/synchronous_memory.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -17,7 +18,7 @@ Buffer LegacyPinnedMemoryResource::allocate(std::size_t size) const {
 void LegacyPinnedMemoryResource::deallocate(DevicePointer pointer, std::size_t) const {
   if (!pointer) return;
   core::ContextGuard guard(core::context_for(Device().device_id()));
-  static_cast<const core::SynchronousMemory&>(*implementation()).free(pointer);
+  static_cast<const core::SynchronousMemory&>(*core::not_empty(implementation(), "memory resource")).free(pointer);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

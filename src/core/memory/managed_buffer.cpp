@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/memory/location.hpp"
@@ -123,7 +124,8 @@ ManagedBuffer ManagedBuffer::from_handle(DevicePointer pointer, std::size_t size
 
 ManagedBuffer ManagedBuffer::from_handle(DevicePointer pointer, std::size_t size, const MemoryResource& resource,
                                          const Stream& stream) {
-  return detail::wrap_buffer<ManagedBuffer>(pointer, size, resource.implementation(),
+  return detail::wrap_buffer<ManagedBuffer>(pointer, size,
+                                            core::not_empty(resource.implementation(), "memory resource"),
                                             core::settled(Access::keep(stream)));
 }
 

@@ -4,6 +4,7 @@
 #include <cuprum/managed_memory_resource.hpp>
 
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/location.hpp"
 #include "core/memory/memory_pool.hpp"
@@ -118,7 +119,7 @@ ManagedMemoryResource::ManagedMemoryResource(const ManagedMemoryResourceOptions&
     : MemoryPool(own_pool(options)) {}
 
 ManagedBuffer ManagedMemoryResource::allocate(std::size_t size, const Stream& stream) const {
-  return detail::allocate_buffer<ManagedBuffer>(implementation(), size, stream);
+  return detail::allocate_buffer<ManagedBuffer>(core::not_empty(implementation(), "memory resource"), size, stream);
 }
 
 std::optional<Location> ManagedMemoryResource::preferred_location() const {

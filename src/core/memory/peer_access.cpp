@@ -7,6 +7,7 @@
 
 #include "core/base/closable.hpp"
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -76,26 +77,33 @@ std::set<int> numbers_of(const std::vector<Device>& devices) {
 }  // namespace cuprum::core
 
 namespace cuprum::inline CUPRUM_ABI {
+namespace {
 
-bool PeerAccessibleBySet::contains(const Device& device) const {
-  return PeerAccess(*pool_).includes(device.device_id());
+detail::PoolMemory& pool_of_set(const std::shared_ptr<detail::PoolMemory>& pool) {
+  return *core::not_empty(pool, "set of devices");
 }
 
-std::size_t PeerAccessibleBySet::size() const { return PeerAccess(*pool_).current().size(); }
+}  // namespace
+
+bool PeerAccessibleBySet::contains(const Device& device) const {
+  return PeerAccess(pool_of_set(pool_)).includes(device.device_id());
+}
+
+std::size_t PeerAccessibleBySet::size() const { return PeerAccess(pool_of_set(pool_)).current().size(); }
 
 detail::SnapshotIterator<Device> PeerAccessibleBySet::begin() const {
   std::vector<Device> devices;
-  for (int device : PeerAccess(*pool_).current()) devices.push_back(detail::Access::device(device));
+  for (int device : PeerAccess(pool_of_set(pool_)).current()) devices.push_back(detail::Access::device(device));
   return detail::SnapshotIterator<Device>(std::move(devices));
 }
 
 void PeerAccessibleBySet::add(const Device& device) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   if (!access.includes(device.device_id())) access.change({}, {device.device_id()});
 }
 
 void PeerAccessibleBySet::update(const std::vector<Device>& devices) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   const std::set<int> before = access.current();
   std::set<int> wanted = numbers_of(devices);
   wanted.insert(before.begin(), before.end());
@@ -103,12 +111,12 @@ void PeerAccessibleBySet::update(const std::vector<Device>& devices) const {
 }
 
 void PeerAccessibleBySet::discard(const Device& device) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   if (access.includes(device.device_id())) access.change({device.device_id()}, {});
 }
 
 void PeerAccessibleBySet::difference_update(const std::vector<Device>& devices) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   const std::set<int> before = access.current();
   const std::set<int> revoked = numbers_of(devices);
   std::set<int> wanted;
@@ -117,7 +125,7 @@ void PeerAccessibleBySet::difference_update(const std::vector<Device>& devices) 
 }
 
 void PeerAccessibleBySet::intersection_update(const std::vector<Device>& devices) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   const std::set<int> before = access.current();
   const std::set<int> kept = numbers_of(devices);
   std::set<int> wanted;
@@ -126,7 +134,7 @@ void PeerAccessibleBySet::intersection_update(const std::vector<Device>& devices
 }
 
 void PeerAccessibleBySet::symmetric_difference_update(const std::vector<Device>& devices) const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   const std::set<int> before = access.current();
   const std::set<int> toggled = numbers_of(devices);
   std::set<int> wanted;
@@ -135,7 +143,7 @@ void PeerAccessibleBySet::symmetric_difference_update(const std::vector<Device>&
 }
 
 void PeerAccessibleBySet::clear() const {
-  const PeerAccess access(*pool_);
+  const PeerAccess access(pool_of_set(pool_));
   access.change(access.current(), {});
 }
 

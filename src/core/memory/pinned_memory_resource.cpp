@@ -3,6 +3,7 @@
 #include <cuprum/pinned_memory_resource.hpp>
 
 #include "core/base/device_facts.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/memory/memory_pool.hpp"
 #include "support/text.hpp"
@@ -44,7 +45,8 @@ PinnedMemoryResource::PinnedMemoryResource(const PinnedMemoryResourceOptions& op
     : MemoryPool(own_pool(options)) {}
 
 std::optional<int> PinnedMemoryResource::numa_id() const {
-  const auto* pool = dynamic_cast<const detail::PoolMemory*>(implementation().get());
+  const auto* pool =
+      dynamic_cast<const detail::PoolMemory*>(core::not_empty(implementation(), "memory resource").get());
   if (!pool || pool->place().location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA) return std::nullopt;
   return pool->place().location.id;
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "core/base/deferred.hpp"
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/default_memory.hpp"
 #include "core/memory/taken_back.hpp"
@@ -304,7 +305,7 @@ void VirtualMemory::modify(Closable<BufferResource>& buffer, std::size_t size,
 }
 
 VirtualMemory& memory_of(const MemoryResource& resource) {
-  return static_cast<VirtualMemory&>(*resource.implementation());
+  return static_cast<VirtualMemory&>(*core::not_empty(resource.implementation(), "memory resource"));
 }
 
 Buffer modify(const MemoryResource& resource, const Buffer& buffer, std::size_t size,

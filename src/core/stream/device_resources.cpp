@@ -1,5 +1,6 @@
 #include "core/stream/device_resources.hpp"
 
+#include "core/base/empty_handle.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -30,17 +31,19 @@ CUdevResource ResourceSource::ask(CUdevResourceType type, const char* what) cons
 }  // namespace detail
 
 SMResource DeviceResources::sm() const {
-  return detail::SMResourceState::make(source_->ask(CU_DEV_RESOURCE_TYPE_SM, "multiprocessors"), source_->device);
+  const detail::ResourceSource& source = *core::not_empty(source_, "set of resources");
+  return detail::SMResourceState::make(source.ask(CU_DEV_RESOURCE_TYPE_SM, "multiprocessors"), source.device);
 }
 
 WorkqueueResource DeviceResources::workqueue() const {
   constexpr int first_version = 13010;
+  const detail::ResourceSource& source = *core::not_empty(source_, "set of resources");
   if (driver::info().version < first_version) {
-    throw NotSupported(text("asking for the workqueues of device ", source_->device,
+    throw NotSupported(text("asking for the workqueues of device ", source.device,
                             ": the driver has to be of CUDA 13.1 or newer, this one is of CUDA ",
                             driver::info().version / 1000, ".", driver::info().version % 1000 / 10));
   }
-  return detail::WorkqueueResourceState::make(source_->ask(core::workqueue_config_type(), "workqueues"));
+  return detail::WorkqueueResourceState::make(source.ask(core::workqueue_config_type(), "workqueues"));
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -1,5 +1,6 @@
 #include <cuprum/error.hpp>
 
+#include "core/base/empty_handle.hpp"
 #include "core/memory/buffer_resource.hpp"
 #include "core/texture/checks.hpp"
 #include "support/text.hpp"
@@ -119,10 +120,16 @@ void check_modes(std::string_view what, const TextureObjectOptions& options) {
   check_mode(what, "read_mode", options.read_mode, ReadModeType::normalized_float, "ReadModeType");
 }
 
+/// One that was moved from says what it was, and has nothing.
+void check_is_there(const ResourceDescriptor& resource) {
+  if (!resource.array() && !resource.mipmapped_array() && !resource.memory()) refuse_empty("resource descriptor");
+}
+
 }  // namespace
 
 void check_texture(int device, const ResourceDescriptor& resource, const TextureObjectOptions& options) {
   constexpr std::string_view what = "creating a texture";
+  check_is_there(resource);
   check_modes(what, options);
   check_device(what, device, resource);
   if (resource.memory()) check_memory(what, device, resource);
@@ -137,6 +144,7 @@ void check_texture(int device, const ResourceDescriptor& resource, const Texture
 
 void check_surface(int device, const ResourceDescriptor& resource) {
   constexpr std::string_view what = "creating a surface";
+  check_is_there(resource);
   if (resource.kind() == ResourceKind::mipmapped_array)
     throw InvalidArgument(text(what, ": a surface shows one level of a mipmapped array: use get_level()"));
   if (resource.kind() != ResourceKind::array)
