@@ -1,4 +1,6 @@
-// The whole library, except the raw driver API (<cuprum/driver.hpp>), which needs NVIDIA's headers.
+// All that programs use a device by. Not in it: the raw driver API (<cuprum/driver.hpp>), which needs NVIDIA's headers;
+// the raw compiler libraries and NVML (<cuprum/nvrtc.hpp> and its like); looking at the devices of the machine
+// (<cuprum/system.hpp>); and checkpoints of processes (<cuprum/checkpoint.hpp>).
 //
 //   #include <cuprum/cuprum.hpp>
 //   using namespace cuprum;
