@@ -107,6 +107,16 @@ class CUPRUM_API StridedLayout {
   /// Strides are in elements; with `divide_strides` they are in bytes and must be multiples of the itemsize.
   StridedLayout(const Extents& shape, const Extents& strides, std::int64_t itemsize, bool divide_strides = false);
 
+  /// The same values.
+  StridedLayout(const StridedLayout&) = default;
+  /// Leaves the layout of a single element behind, without an offset.
+  StridedLayout(StridedLayout&& other) noexcept;
+  /// The same values.
+  StridedLayout& operator=(const StridedLayout&) = default;
+  /// As when it is made.
+  StridedLayout& operator=(StridedLayout&& other) noexcept;
+  ~StridedLayout() = default;
+
   /// Without gaps. `stride_order` is c or f, or a permutation of the axes from the largest stride to the smallest.
   /// When there are no elements all strides are 0.
   static StridedLayout dense(const Extents& shape, std::int64_t itemsize, StrideOrder stride_order = StrideOrder::c);

@@ -269,5 +269,22 @@ TEST(StridedLayout, AnExtentOfZeroMakesUpForHugeOnes) {
   EXPECT_EQ(StridedLayout({big, big, 0}, 8).volume(), 0);
 }
 
+TEST(StridedLayout, LeavesASingleElementWhereItWasMovedFrom) {
+  const StridedLayout part = StridedLayout({4, 6}, 4)[Slice{.start = 2}];
+  const StridedLayout element({}, 4);
+  StridedLayout layout = part;
+  StridedLayout taken = std::move(layout);
+  EXPECT_EQ(taken, part);
+  EXPECT_EQ(layout, element);  // NOLINT(bugprone-use-after-move): that is what this is about
+  EXPECT_EQ(layout.volume(), element.volume());
+  EXPECT_EQ(layout.offset_bounds(), element.offset_bounds());
+  EXPECT_THROW(static_cast<void>(layout.reshaped({2, 6})), InvalidArgument);
+
+  layout = std::move(taken);
+  EXPECT_EQ(layout, part);
+  EXPECT_EQ(layout.offset_bounds(), part.offset_bounds());
+  EXPECT_EQ(taken.volume(), 1);  // NOLINT(bugprone-use-after-move)
+}
+
 }  // namespace
 }  // namespace cuprum::tests

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <ostream>
+#include <utility>
 
 #include "core/views/checked_arithmetic.hpp"
 #include "core/views/layout_axes.hpp"
@@ -138,6 +139,26 @@ StridedLayout::StridedLayout(const Extents& shape, std::int64_t itemsize)
 
 StridedLayout::StridedLayout(const Extents& shape, const Extents& strides, std::int64_t itemsize, bool divide_strides)
     : StridedLayout(Checked{}, joined(shape, divide_strides ? in_elements(strides, itemsize) : strides), itemsize, 0) {}
+
+// What is left must be a layout, too: its volume and bounds are those of no axes.
+StridedLayout::StridedLayout(StridedLayout&& other) noexcept
+    : dims_(std::exchange(other.dims_, {})),
+      itemsize_(other.itemsize_),
+      slice_offset_(std::exchange(other.slice_offset_, 0)),
+      volume_(std::exchange(other.volume_, 1)),
+      min_offset_(std::exchange(other.min_offset_, 0)),
+      max_offset_(std::exchange(other.max_offset_, 0)) {}
+
+StridedLayout& StridedLayout::operator=(StridedLayout&& other) noexcept {
+  if (this == &other) return *this;
+  dims_ = std::exchange(other.dims_, {});
+  itemsize_ = other.itemsize_;
+  slice_offset_ = std::exchange(other.slice_offset_, 0);
+  volume_ = std::exchange(other.volume_, 1);
+  min_offset_ = std::exchange(other.min_offset_, 0);
+  max_offset_ = std::exchange(other.max_offset_, 0);
+  return *this;
+}
 
 StridedLayout StridedLayout::dense(const Extents& shape, std::int64_t itemsize, StrideOrder stride_order) {
   check_shape(shape);
