@@ -84,6 +84,20 @@ TYPED_TEST(SmallFloat, Arithmetic) {
   batch.run();
 }
 
+// Alone in a kernel each: what else is done with the operands changes what LLVM makes of them.
+TYPED_TEST(SmallFloat, MinimumOfNaNAndZeroIsTheNaNIfThatIsAskedFor) {
+  using T = TypeParam;
+  const std::string type = Name<T>::type;
+  const std::vector<T> values{{0x0000}, {0x8000}, {0x7fff}, {0xffff}, T{0x7fc1}, from_double<T>(1.5)};
+  for (const bool is_min : {true, false}) {
+    Batch<T, T, T> batch(values, values);
+    batch.add((is_min ? "min.NaN" : "max.NaN") + type + " d, a, b;", [is_min](T a, T b) {
+      return is_nan(a) || is_nan(b) ? nan_of<T>() : is_min ? smaller(a, b) : larger(a, b);
+    });
+    batch.run();
+  }
+}
+
 TYPED_TEST(SmallFloat, FusedMultiplyAdd) {
   using T = TypeParam;
   const std::string type = Name<T>::type;

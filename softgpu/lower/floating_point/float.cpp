@@ -87,6 +87,10 @@ Value* number_min_max(FunctionLowering& f, Value* a, Value* b, bool is_min) {
   return ir.CreateSelect(ir.CreateFCmpOEQ(a, b), of_equals, result);
 }
 
+Value* canonical_nan(Builder& ir) { return from_bits(ir, ir.getInt32(0x7fffffff), ir.getFloatTy()); }
+
+// LLVM's minimum and maximum, which are .NaN's, are none of halves: it narrows them, and then its code for x86 takes a
+// NaN beside a zero for a zero.
 void min_max(FunctionLowering& f, const Instruction& i, bool is_min) {
   Builder& ir = f.ir;
   for_each_float_pair(f, i, [&](Value* a, Value* b) {
@@ -96,10 +100,9 @@ void min_max(FunctionLowering& f, const Instruction& i, bool is_min) {
       a = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
       b = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, b);
     }
-    Value* result = i.has(Modifier::NaN)
-                        ? f.intrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, {a, b})
-                        : number_min_max(f, a, b, is_min);
-    return sign ? ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, sign) : result;
+    Value* result = number_min_max(f, a, b, is_min);
+    if (sign) result = ir.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, sign);
+    return i.has(Modifier::NaN) ? ir.CreateSelect(ir.CreateFCmpUNO(a, b), canonical_nan(ir), result) : result;
   });
 }
 
