@@ -224,6 +224,17 @@ TEST_F(HalfOnly, LargeIntegersBecomeInfinite) {
   }
 }
 
+TEST_F(PtxTest, ConversionsWithReluMakeEveryNaNTheSame) {
+  for (const std::string convert : {"cvt.rn.relu.f16.f32 %h0, %f0; mov.b32 %r1, {%h0, %h0};",
+                                    "cvt.rz.relu.f16x2.f32 %r1, %f0, %f0;", "cvt.rn.relu.bf16x2.f32 %r1, %f0, %f0;"}) {
+    const std::string text = kernel_text(
+        own_element() + "shl.b32 %r0, %t, 31; or.b32 %r0, %r0, 0x7f971e55; mov.b32 %f0, %r0;" + convert + store("%r1"));
+    EXPECT_EQ(run_kernel(text, std::vector<std::uint32_t>(32), {.block_x = 32}),
+              each_thread(32, [](unsigned) { return 0x7fff7fffu; }))
+        << convert;
+  }
+}
+
 class CanonicalNaN : public PtxTest, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(CanonicalNaN, IsWhatArithmeticGives) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "softgpu/lower/floating_point/elementwise.hpp"
 #include "softgpu/lower/floating_point/float_modifiers.hpp"
 #include "softgpu/lower/floating_point/floating_point.hpp"
 #include "softgpu/lower/values/float8.hpp"
@@ -158,7 +159,8 @@ Value* clamp_finite(FunctionLowering& f, Value* value, Type to) {
 Value* converted(FunctionLowering& f, Value* value, const Instruction& i, Type to) {
   if (i.has(Modifier::relu)) value = relu(f.ir, value);
   if (i.has(Modifier::satfinite)) value = clamp_finite(f, value, to);
-  return to_format(f, value, to, rounding_of(i));
+  Value* result = to_format(f, value, to, rounding_of(i));
+  return to == Type::f16 && i.types[1] != Type::f16 ? with_canonical_nan(f.ir, value, result) : result;
 }
 
 void float_to_float(FunctionLowering& f, const Instruction& i) {

@@ -31,18 +31,11 @@ Elements read_floats(FunctionLowering& f, const ptx::Operand& operand, Type type
   return result;
 }
 
-namespace {
-
-// The one NaN that the short formats' arithmetic gives. What a CPU makes of a NaN depends on the instruction that the
-// code generator chose, and so on the width of the gang. Floats keep the CPU's: there it would cost as much as the
-// arithmetic.
 Value* with_canonical_nan(Builder& ir, Value* value, Value* rounded) {
   constexpr std::uint16_t kNaN = 0x7fff;
   Value* bits = to_bits(ir, rounded);
   return from_bits(ir, ir.CreateSelect(ir.CreateFCmpUNO(value, value), ir.getInt16(kNaN), bits), rounded->getType());
 }
-
-}  // namespace
 
 void write_floats(FunctionLowering& f, const ptx::Operand& destination, const Elements& values, Type type) {
   const Type element = element_of(type);
