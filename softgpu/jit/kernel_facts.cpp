@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "softgpu/lower/lower.hpp"
-
 namespace softgpu::jit {
 namespace {
 
@@ -88,17 +86,17 @@ std::uint32_t estimate_registers(const ptx::Function& function) {
   return std::clamp(wanted, kFewestRegisters, std::max(limit, kFewestRegisters));
 }
 
-KernelFacts facts_of(const ptx::Module& module, const ptx::Function& kernel) {
+KernelFacts facts_of(const lower::CallGraph& graph, const ptx::Function& kernel) {
   KernelFacts facts{.name = kernel.name, .param_bytes = kernel.parameter_bytes};
   for (const ptx::Parameter& parameter : kernel.parameters) facts.params.push_back({parameter.offset, parameter.size});
-  const lower::SharedLayout shared = lower::shared_layout(module, kernel);
+  const lower::SharedLayout shared = lower::shared_layout(graph, kernel);
   facts.reserved_shared_bytes = shared.reserved_bytes;
   facts.static_shared_bytes = shared.static_bytes - shared.reserved_bytes;
   facts.shared_alignment = shared.alignment;
   for (const lower::SharedLayout::Entry& entry : shared.entries) facts.has_dynamic_shared |= entry.variable->size == 0;
-  facts.missing_functions = lower::missing_functions(module, kernel);
-  facts.uses_heap = lower::uses_heap(module, kernel);
-  facts.launches_graphs = lower::launches_graphs(module, kernel);
+  facts.missing_functions = lower::missing_functions(graph, kernel);
+  facts.uses_heap = lower::uses_heap(graph, kernel);
+  facts.launches_graphs = lower::launches_graphs(graph, kernel);
   facts.local_bytes = local_bytes(kernel);
   facts.registers = estimate_registers(kernel);
   std::copy_n(kernel.required_threads, 3, facts.required_threads);

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "softgpu/jit/program.hpp"
+#include "softgpu/lower/lower.hpp"
 
 namespace softgpu::jit {
 
-KernelFacts facts_of(const ptx::Module&, const ptx::Function& kernel);
+KernelFacts facts_of(const lower::CallGraph&, const ptx::Function& kernel);
 
 // How many 32-bit registers ptxas would need, about: the most that are live at a time when each register is live from
 // its first to its last mention.

@@ -39,10 +39,11 @@ Program::Impl::Impl(ptx::Module parsed, std::string ptx_text, const CompilerSett
       text(std::move(ptx_text)),
       settings(compiler_settings),
       versions_(count_kernels(module)) {
+  const lower::CallGraph graph(module);
   for (const ptx::Function& function : module.functions) {
     if (!function.is_kernel || !function.is_definition) continue;
     functions.push_back(&function);
-    facts.push_back(facts_of(module, function));
+    facts.push_back(facts_of(graph, function));
   }
 }
 

@@ -15,9 +15,10 @@
 
 namespace softgpu::lower {
 
-std::vector<std::string> missing_functions(const ptx::Module& module, const ptx::Function& kernel) {
+std::vector<std::string> missing_functions(const CallGraph& graph, const ptx::Function& kernel) {
+  const ptx::Module& module = graph.module();
   std::vector<std::string> missing;
-  for (std::uint32_t index : CallGraph(module).reachable(index_of(module, kernel))) {
+  for (std::uint32_t index : graph.reachable(index_of(module, kernel))) {
     const ptx::Function& function = module.functions[index];
     if (!function.is_definition && !is_provided(function)) missing.push_back(function.name);
   }
@@ -26,9 +27,10 @@ std::vector<std::string> missing_functions(const ptx::Module& module, const ptx:
 
 namespace {
 
-bool calls_provided(const ptx::Module& module, const ptx::Function& kernel,
+bool calls_provided(const CallGraph& graph, const ptx::Function& kernel,
                     std::initializer_list<std::string_view> names) {
-  const std::vector<std::uint32_t> reachable = CallGraph(module).reachable(index_of(module, kernel));
+  const ptx::Module& module = graph.module();
+  const std::vector<std::uint32_t> reachable = graph.reachable(index_of(module, kernel));
   return std::any_of(reachable.begin(), reachable.end(), [&](std::uint32_t index) {
     const ptx::Function& function = module.functions[index];
     return !function.is_definition && std::find(names.begin(), names.end(), function.name) != names.end();
@@ -37,12 +39,12 @@ bool calls_provided(const ptx::Module& module, const ptx::Function& kernel,
 
 }  // namespace
 
-bool uses_heap(const ptx::Module& module, const ptx::Function& kernel) {
-  return calls_provided(module, kernel, {"malloc", "free"});
+bool uses_heap(const CallGraph& graph, const ptx::Function& kernel) {
+  return calls_provided(graph, kernel, {"malloc", "free"});
 }
 
-bool launches_graphs(const ptx::Module& module, const ptx::Function& kernel) {
-  return calls_provided(module, kernel, {"cudaGraphLaunch"});
+bool launches_graphs(const CallGraph& graph, const ptx::Function& kernel) {
+  return calls_provided(graph, kernel, {"cudaGraphLaunch"});
 }
 
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext& context, const ptx::Module& module,

@@ -32,12 +32,12 @@ namespace softgpu::lower {
 
 // What keeps a kernel from running: functions it can reach that are declared but defined nowhere and that softgpu
 // does not provide. Empty when all is there. Meant for module loading, so that the refusal comes early.
-std::vector<std::string> missing_functions(const ptx::Module&, const ptx::Function& kernel);
+std::vector<std::string> missing_functions(const CallGraph&, const ptx::Function& kernel);
 
 // Whether the kernel can call malloc() or free().
-bool uses_heap(const ptx::Module&, const ptx::Function& kernel);
+bool uses_heap(const CallGraph&, const ptx::Function& kernel);
 // Whether the kernel calls cudaGraphLaunch().
-bool launches_graphs(const ptx::Module&, const ptx::Function& kernel);
+bool launches_graphs(const CallGraph&, const ptx::Function& kernel);
 
 // Throws std::runtime_error with the PTX line for what can't be lowered.
 std::unique_ptr<llvm::Module> lower_kernel(llvm::LLVMContext&, const ptx::Module&, const ptx::Function& kernel);

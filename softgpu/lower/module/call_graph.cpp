@@ -1,6 +1,7 @@
 #include "softgpu/lower/module/call_graph.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace softgpu::lower {
 namespace {
@@ -68,28 +69,29 @@ std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& function) con
   return result;
 }
 
-void CallGraph::mark(std::uint32_t function, std::vector<bool>& seen) const {
-  for (std::uint32_t callee : callees_[function]) {
-    if (seen[callee]) continue;
-    seen[callee] = true;
-    mark(callee, seen);
-  }
+// A set and not a mark for each function of the module: modules have thousands of kernels that call a few.
+std::vector<std::uint32_t> CallGraph::called_from(std::uint32_t function) const {
+  std::vector<std::uint32_t> found;
+  std::unordered_set<std::uint32_t> seen;
+  const auto visit_callees = [&](std::uint32_t caller) {
+    for (std::uint32_t callee : callees_[caller])
+      if (seen.insert(callee).second) found.push_back(callee);
+  };
+  visit_callees(function);
+  for (std::size_t i = 0; i < found.size(); ++i) visit_callees(found[i]);
+  return found;
 }
 
 std::vector<std::uint32_t> CallGraph::reachable(std::uint32_t function) const {
-  std::vector<bool> seen(module_.functions.size());
-  seen[function] = true;
-  mark(function, seen);
-  std::vector<std::uint32_t> result;
-  for (std::uint32_t i = 0; i < seen.size(); ++i)
-    if (seen[i]) result.push_back(i);
+  std::vector<std::uint32_t> result = called_from(function);
+  if (std::find(result.begin(), result.end(), function) == result.end()) result.push_back(function);
+  std::sort(result.begin(), result.end());
   return result;
 }
 
 bool CallGraph::is_recursive(std::uint32_t function) const {
-  std::vector<bool> seen(module_.functions.size());
-  mark(function, seen);
-  return seen[function];
+  const std::vector<std::uint32_t> called = called_from(function);
+  return std::find(called.begin(), called.end(), function) != called.end();
 }
 
 }  // namespace softgpu::lower

@@ -15,7 +15,9 @@ namespace softgpu::lower {
 
 class CallGraph {
  public:
-  explicit CallGraph(const ptx::Module&);
+  explicit CallGraph(const ptx::Module&);  // which it refers to
+
+  const ptx::Module& module() const { return module_; }
 
   // Functions whose address is taken and that fit the prototype, in module order.
   std::vector<std::uint32_t> candidates(const ptx::Prototype&) const;
@@ -25,7 +27,8 @@ class CallGraph {
 
  private:
   std::vector<std::uint32_t> callees(const ptx::Function&) const;
-  void mark(std::uint32_t function, std::vector<bool>& seen) const;
+  // All that the function calls, and what those call; the function itself only if it can come back to itself.
+  std::vector<std::uint32_t> called_from(std::uint32_t function) const;
 
   const ptx::Module& module_;
   std::vector<bool> address_taken_;

@@ -110,7 +110,7 @@ ModuleLowering::ModuleLowering(llvm::LLVMContext& context, const ptx::Module& so
       call_graph_(source),
       module_(std::make_unique<llvm::Module>(kernel.name, context)) {
   lines_ = scope_of_lines(*module_);
-  const SharedLayout shared = shared_layout(source, kernel);
+  const SharedLayout shared = shared_layout(call_graph_, kernel);
   reserved_shared_bytes_ = shared.reserved_bytes;
   for (const SharedLayout::Entry& entry : shared.entries) shared_offsets_[entry.variable] = entry.offset;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "softgpu/lower/module/call_graph.hpp"
-
 namespace softgpu::lower {
 namespace {
 
@@ -63,8 +61,9 @@ class Layout {
 
 }  // namespace
 
-SharedLayout shared_layout(const ptx::Module& module, const ptx::Function& kernel) {
-  const std::vector<std::uint32_t> functions = CallGraph(module).reachable(index_of(module, kernel));
+SharedLayout shared_layout(const CallGraph& graph, const ptx::Function& kernel) {
+  const ptx::Module& module = graph.module();
+  const std::vector<std::uint32_t> functions = graph.reachable(index_of(module, kernel));
   Named named{std::vector<bool>(module.variables.size())};
   for (std::uint32_t function : functions)
     for (const ptx::Instruction& instruction : module.functions[function].body)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "softgpu/lower/module/call_graph.hpp"
 #include "softgpu/ptx/ast.hpp"
 
 namespace softgpu::lower {
@@ -27,6 +28,6 @@ struct SharedLayout {
   std::uint32_t static_bytes = 0;    // with those, rounded up to the largest alignment of an extern array, at least 16
   std::uint32_t alignment = 1;       // of all of it: the largest of a variable
 };
-SharedLayout shared_layout(const ptx::Module&, const ptx::Function& kernel);
+SharedLayout shared_layout(const CallGraph&, const ptx::Function& kernel);
 
 }  // namespace softgpu::lower

@@ -215,7 +215,7 @@ ptx::Module parsed(const std::string& text) {
 TEST(LowerCall, MissingFunctionsAreNamed) {
   const std::string text = kernel("call elsewhere, ();", ".extern .func elsewhere();\n.extern .func unused();");
   const ptx::Module m = parsed(text);
-  EXPECT_EQ(lower::missing_functions(m, m.functions.back()), std::vector<std::string>{"elsewhere"});
+  EXPECT_EQ(lower::missing_functions(lower::CallGraph(m), m.functions.back()), std::vector<std::string>{"elsewhere"});
   try {
     Kernel k(text);
     FAIL() << "lowered a call of nothing";
@@ -288,7 +288,7 @@ TEST(LowerSharedLayout, HoldsWhatTheKernelCanReach) {
     .visible .entry empty() { ret; })"));
   const auto layout = [&](const char* name) {
     for (const ptx::Function& function : m.functions)
-      if (function.name == name) return lower::shared_layout(m, function);
+      if (function.name == name) return lower::shared_layout(lower::CallGraph(m), function);
     return lower::SharedLayout{};
   };
   EXPECT_EQ(layout("empty").static_bytes, 0u);
@@ -306,7 +306,7 @@ TEST(LowerSharedLayout, StartsBehindWhatIsReservedWhereTheKernelAsksForThat) {
     .shared .align 16 .b8 cells[20]; .extern .shared .align 4 .b8 dynamic[];
     .func (.reg .b32 r) place() { mov.u32 r, %reserved_smem_offset_1; ret; }
     .visible .entry asks() { .reg .b32 r; call (r), place, (); mov.u32 r, cells; mov.u32 r, dynamic; ret; })"));
-  const lower::SharedLayout layout = lower::shared_layout(m, m.functions.back());
+  const lower::SharedLayout layout = lower::shared_layout(lower::CallGraph(m), m.functions.back());
   EXPECT_EQ(layout.reserved_bytes, 1024u);
   ASSERT_EQ(layout.entries.size(), 2u);
   EXPECT_EQ(layout.entries[0].offset, 1024u);
