@@ -27,10 +27,16 @@
 namespace softgpu::exec {
 namespace {
 
-std::uint64_t nanoseconds_now() {
+std::uint64_t nanoseconds_of(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// A GPU's %globaltimer is the time since 1970: libcu++ takes it for system_clock. But nobody sets it back.
+std::uint64_t nanoseconds_now() {
+  static const std::uint64_t start = nanoseconds_of(CLOCK_REALTIME) - nanoseconds_of(CLOCK_MONOTONIC);
+  return start + nanoseconds_of(CLOCK_MONOTONIC);
 }
 
 void* local_memory(LocalMemory& memory, std::size_t bytes) {

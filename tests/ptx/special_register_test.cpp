@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ctime>
 
 #include "ptx/run_kernel.hpp"
 
@@ -94,6 +95,13 @@ TEST_F(SpecialRegister, TellsTheTime) {
   EXPECT_GT(result[0], 0u);
   EXPECT_GT(result[1], 0u);
   EXPECT_LT(result[1], 100'000'000'000u);
+}
+
+// libcu++ makes its system_clock of it.
+TEST_F(SpecialRegister, GlobaltimerCountsFrom1970) {
+  const std::string text = kernel_text("mov.u64 %d0, %globaltimer; st.global.u64 [%data], %d0;");
+  const auto now = static_cast<double>(run_kernel(text, std::vector<std::uint64_t>(1), {.block_x = 1})[0]) * 1e-9;
+  EXPECT_NEAR(now, static_cast<double>(std::time(nullptr)), 3600);
 }
 
 TEST_F(SpecialRegister, TellsTheMultiprocessor) {
