@@ -215,6 +215,8 @@ TEST_F(Memory, RegisteringAddressesWithoutMemoryFails) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages, 3 * kPage, 0)) << "only its beginning is";
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages + 3 * kPage, kPage, 0));
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages, ~std::size_t{0} - kPage, 0));
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_VALUE, CU(cuMemHostRegister)(pages + 16, ~std::size_t{0}, 0))
+      << "ends before it";
   ASSERT_SUCCESS(CU(cuMemHostRegister)(pages, 2 * kPage, 0));
   EXPECT_SUCCESS(CU(cuMemHostUnregister)(pages));
   munmap(pages, 2 * kPage);

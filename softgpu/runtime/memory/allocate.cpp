@@ -118,8 +118,9 @@ bool is_mapped(const void* pointer, std::size_t bytes) {
   const auto page_of = [](const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) / memory::kPageBytes * memory::kPageBytes;
   };
-  const std::uintptr_t first = page_of(pointer), end = reinterpret_cast<std::uintptr_t>(pointer) + bytes;
-  if (end < first) return false;
+  const auto start = reinterpret_cast<std::uintptr_t>(pointer);
+  const std::uintptr_t first = page_of(pointer), end = start + bytes;
+  if (end < start || end > UINTPTR_MAX - memory::kPageBytes) return false;  // behind the last address
   const std::size_t length = memory::round_up(end - first, memory::kPageBytes);
   if (populate_for_reading(first, length) == 0) return true;
   const bool can_populate = populate_for_reading(page_of(&first), memory::kPageBytes) == 0;
