@@ -86,6 +86,17 @@ void Parser::parse_operands(Instruction& instruction, const InstructionForm& for
   reader_.fail(worst->where, worst->message);
 }
 
+namespace {
+
+bool is_video(Opcode opcode) {
+  constexpr Opcode kVideo[] = {Opcode::vadd2,     Opcode::vadd4,     Opcode::vsub2,  Opcode::vsub4,
+                               Opcode::vabsdiff2, Opcode::vmin2,     Opcode::vmin4,  Opcode::vmax2,
+                               Opcode::vmax4,     Opcode::vabsdiff4, Opcode::vavrg2, Opcode::vavrg4};
+  return std::find(std::begin(kVideo), std::end(kVideo), opcode) != std::end(kVideo);
+}
+
+}  // namespace
+
 void Parser::parse_plain_operands(Instruction& instruction, const std::vector<OperandRule>& rules) {
   do {
     const std::size_t index = instruction.operands.size();
@@ -94,7 +105,19 @@ void Parser::parse_plain_operands(Instruction& instruction, const std::vector<Op
       instruction.operands.push_back(parse_label_use(static_cast<std::uint32_t>(index)));
     else
       instruction.operands.push_back(parse_operand(kind));
+    if (is_video(instruction.opcode)) refuse_parts_of_operand(instruction);
   } while (reader_.accept(","));
+}
+
+// Video instructions can mask the parts of the result, and choose from those of a source: vadd4.u32.u32.u32 d.b20,
+// a.b0123, …
+void Parser::refuse_parts_of_operand(const Instruction& instruction) {
+  const Token& next = reader_.peek();
+  if (next.kind != Token::Kind::directive) return;
+  reader_.fail(instruction.where,
+               "softgpu does not run '" + std::string(instruction.text) + "' (parts of operands: '" +
+                   std::string(next.text) + "')",
+               Diagnostic::Cause::unsupported);
 }
 
 // A result, where there is one, perhaps with |p behind it; a texture or surface; and the rest.

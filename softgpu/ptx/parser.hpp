@@ -104,6 +104,7 @@ class Parser {
   void parse_operands(Instruction&, const InstructionForm&);
   void parse_texture_operands(Instruction&, const std::vector<OperandRule>&);
   void parse_plain_operands(Instruction&, const std::vector<OperandRule>&);
+  void refuse_parts_of_operand(const Instruction& instruction);
   Call parse_call(Location);
   std::variant<Symbol, Register> parse_callee(const Token& name);
   std::uint32_t parse_prototype_use();
