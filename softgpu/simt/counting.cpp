@@ -8,6 +8,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/same_place.hpp"
 
 namespace softgpu::simt {
 
@@ -72,12 +73,8 @@ std::optional<unsigned> bits_if_never_zero(const Value& value, unsigned depth = 
 // Something else in the loop may take back what an atomic operation has added there.
 bool is_undone(const AtomicRMWInst& rmw, const Loop& loop) {
   const auto takes_back = [&](const Instruction& other) {
-    if (&other == &rmw) return false;
-    if (const auto* second = dyn_cast<AtomicRMWInst>(&other))
-      return second->getPointerOperand() == rmw.getPointerOperand();
-    if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&other))
-      return swap->getPointerOperand() == rmw.getPointerOperand();
-    return false;
+    const Value* place = &other == &rmw ? nullptr : written_place(other);
+    return place && may_be_same_place(*place, *rmw.getPointerOperand());
   };
   return any_of(loop.blocks(), [&](const BasicBlock* block) { return any_of(*block, takes_back); });
 }

@@ -146,6 +146,9 @@ WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
     }                                                                                        \
   }
 WAIT_BUSILY(increments, while (atomicInc(f, 3) < 5) {}, atomicExch(f, 10))
+WAIT_BUSILY(decrements_taken_back,
+            ((unsigned**)f)[8] = f; while ((int)atomicSub(((unsigned**)f)[8], 1) <= 0) atomicAdd(((unsigned**)f)[8], 1),
+            atomicAdd(f, 5))
 WAIT_BUSILY(decrements, while (atomicDec(f, 3) < 5) {}, atomicExch(f, 10))
 WAIT_BUSILY(additions_of_nothing, while (atomicAdd(f, zero) < 2) {}, atomicExch(f, 2))
 WAIT_BUSILY(additions_of_little, while (atomicAdd((float*)f, 1e-30f) < 2) {}, atomicExch((float*)f, 2.0f))
@@ -475,8 +478,9 @@ TEST_P(BusyWaits, EndWhereverTheOtherThreadIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(WithWhatLooksLikeProgress, BusyWaits,
-                         ::testing::Values("increments", "decrements", "additions_of_nothing", "additions_of_little",
-                                           "exchanges", "maxima", "loads", "loads_beside_stores"),
+                         ::testing::Values("increments", "decrements", "decrements_taken_back", "additions_of_nothing",
+                                           "additions_of_little", "exchanges", "maxima", "loads",
+                                           "loads_beside_stores"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST_F(Spinning, AFlagThatAThreadOfTheSameWarpSets) {

@@ -144,6 +144,21 @@ TEST(Lockstep, ACountThatStartsAgainGetsToALimitWithinItsBound) {
   EXPECT_FALSE(counting_waits("uinc_wrap ptr %a0, i32 -1", "%n"));
 }
 
+TEST(Lockstep, ACountThatIsTakenBackMayNeverGetToItsLimit) {
+  const auto waits = [](const std::string& taking_back) {
+    const std::string count = "  %place = load ptr, ptr %a0\n  %count = atomicrmw add ptr %place, i32 1 monotonic\n" +
+                              taking_back +
+                              "  %is_beyond = icmp ugt i32 %count, 100\n  %v = zext i1 %is_beyond to i32\n";
+    return run(kernel(2, loop_on(count)), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends;
+  };
+  EXPECT_FALSE(waits(""));
+  EXPECT_TRUE(waits("  %taken = atomicrmw sub ptr %place, i32 1 monotonic\n"));
+  const std::string subtract = "  %taken = atomicrmw sub ptr %same, i32 1 monotonic\n";
+  EXPECT_TRUE(waits("  %same = load ptr, ptr %a0\n" + subtract)) << "the pointer is read again";
+  EXPECT_FALSE(waits("  %same = load ptr, ptr %a1\n" + subtract)) << "it is another one";
+  EXPECT_TRUE(waits("  store volatile i32 0, ptr %place\n"));
+}
+
 TEST(Lockstep, ASumOfFloatingPointNumbersMayStayAsItIs) {
   const std::string sum =
       "  %sum = atomicrmw fadd ptr %a0, float 1.0 monotonic\n  %is_beyond = fcmp ogt float %sum, 100.0\n"
