@@ -96,7 +96,7 @@ constexpr std::array kThreadPasses = {
            for (llvm::Function& function : *c.code)
              if (!function.isDeclaration()) simt::make_reducible(function, *c.target);
          }},
-    Pass{"spin-loops", "loops that wait for other threads let them run at their back edge",
+    Pass{"spin-loops", "loops that wait for other threads let them run in each round",
          [](Compilation& c) {
            for (llvm::Function& function : *c.code)
              if (!function.isDeclaration()) simt::mark_spin_loops(function);

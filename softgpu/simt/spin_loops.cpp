@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
@@ -17,6 +18,7 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "softgpu/simt/counting.hpp"
 #include "softgpu/simt/marks.hpp"
+#include "softgpu/simt/same_place.hpp"
 
 namespace softgpu::simt {
 
@@ -259,12 +261,65 @@ void call_mark(Instruction* before, abi::Mark mark) {
   builder.CreateCall(marked);
 }
 
+// A point of the loop's own rounds, not only of those of a loop within.
 bool has_suspend_point(const Loop& loop) {
+  return any_of(loop.blocks(), [&](const BasicBlock* block) {
+    return (loop.isLoopLatch(block) || none_of(loop, [&](const Loop* inner) { return inner->contains(block); })) &&
+           any_of(*block, [](const Instruction& i) { return mark_of(&i) == abi::Mark::spin; });
+  });
+}
+
+// An operation on the place that a thread does before it comes to the loop.
+bool is_tried_before(const AtomicRMWInst& attempt, const Loop& loop, const DominatorTree& dominators) {
+  for (const auto* node = dominators.getNode(loop.getHeader())->getIDom(); node; node = node->getIDom())
+    for (const Instruction& instruction : *node->getBlock()) {
+      const auto* first = dyn_cast<AtomicRMWInst>(&instruction);
+      if (first && first->getOperation() == attempt.getOperation() &&
+          may_be_same_place(*first->getPointerOperand(), *attempt.getPointerOperand()))
+        return true;
+    }
+  return false;
+}
+
+// What a failed attempt has done is taken back by something else on the place that each round does in front of this
+// one, and that tells the thread nothing.
+bool comes_behind_taking_back(const AtomicRMWInst& attempt, const Loop& loop, const DominatorTree& dominators,
+                              const Instructions& deciding) {
+  return any_instruction(loop, [&](const Instruction& other) {
+    const Value* place = &other == &attempt || deciding.contains(&other) ? nullptr : written_place(other);
+    return place && may_be_same_place(*place, *attempt.getPointerOperand()) && dominators.dominates(&other, &attempt);
+  });
+}
+
+// while (atomicSub(n, 1) <= 0) atomicAdd(n, 1) comes from compilers as
+//   if (atomicSub(n, 1) <= 0) do atomicAdd(n, 1); while (atomicSub(n, 1) <= 0)
+// A thread that let others run at the back edge would do so with one of what it waits for in its hands: if all of
+// them did, none would ever find enough. So they do in front of the next attempt.
+Instruction* next_attempt(const Loop& loop, const DominatorTree& dominators, const Instructions& deciding) {
   SmallVector<BasicBlock*, 4> latches;
   loop.getLoopLatches(latches);
-  return any_of(latches, [](const BasicBlock* latch) {
-    return any_of(*latch, [](const Instruction& i) { return mark_of(&i) == abi::Mark::spin; });
-  });
+  const auto is_in_every_round = [&](const BasicBlock* block) {
+    return none_of(loop, [&](const Loop* inner) { return inner->contains(block); }) &&
+           all_of(latches, [&](const BasicBlock* latch) { return dominators.dominates(block, latch); });
+  };
+  for (BasicBlock* block : loop.blocks()) {
+    if (!is_in_every_round(block)) continue;
+    for (Instruction& instruction : *block) {
+      auto* attempt = dyn_cast<AtomicRMWInst>(&instruction);
+      if (attempt && deciding.contains(attempt) && comes_behind_taking_back(*attempt, loop, dominators, deciding) &&
+          is_tried_before(*attempt, loop, dominators))
+        return attempt;
+    }
+  }
+  return nullptr;
+}
+
+// Where a loop that waits lets others run, once a round.
+SmallVector<Instruction*, 4> suspend_points(const Loop& loop, const DominatorTree& dominators) {
+  if (Instruction* attempt = next_attempt(loop, dominators, deciding_instructions(loop, dominators))) return {attempt};
+  SmallVector<BasicBlock*, 4> latches;
+  loop.getLoopLatches(latches);
+  return map_to_vector<4>(latches, [](BasicBlock* latch) -> Instruction* { return latch->getTerminator(); });
 }
 
 }  // namespace
@@ -274,9 +329,7 @@ void mark_spin_loops(Function& kernel) {
   LoopInfo loops(dominators);
   for (const Loop* loop : loops.getLoopsInPreorder()) {
     if (!is_spin_loop(*loop, dominators)) continue;
-    SmallVector<BasicBlock*, 4> latches;
-    loop->getLoopLatches(latches);
-    for (BasicBlock* latch : latches) call_mark(latch->getTerminator(), abi::Mark::spin);
+    for (Instruction* point : suspend_points(*loop, dominators)) call_mark(point, abi::Mark::spin);
   }
 }
 

@@ -5,8 +5,8 @@
 
 namespace softgpu::simt {
 
-// Gives each loop whose end depends on what other threads do a suspend point at its back edge (the marked function
-// spin). A loop that retries a compare-and-swap with a fresh value is none: one
+// Gives each loop whose end depends on what other threads do a suspend point in each round, at its back edge mostly
+// (the marked function spin). A loop that retries a compare-and-swap with a fresh value is none: one
 // of its threads always gets on.
 void mark_spin_loops(llvm::Function& kernel);
 

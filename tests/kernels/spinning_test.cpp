@@ -407,6 +407,17 @@ KERNEL(barrier_of_the_grid)(int* cells, int* arrived, int rounds) {
     grid_barrier(arrived, gridDim.x, 2 * r + 2);
   }
 }
+// Threads that have not found the semaphore free take back what they have taken. The grid's last thread frees it first.
+KERNEL(semaphore_taken_and_given_back)(int* sum, int* n) {
+  int t = threadIdx.x + blockIdx.x * blockDim.x;
+  if (t < gridDim.x * blockDim.x - 1) {
+    while (atomicSub(n, 1) <= 0) atomicAdd(n, 1);
+    __threadfence();
+    *(volatile int*)sum += t;
+    __threadfence();
+  }
+  atomicAdd(n, 1);
+}
 // The last block to finish adds up what all have left.
 KERNEL(last_block_adds_up)(int* out, volatile int* parts, unsigned* finished, const int* in) {
   __shared__ int sum;
@@ -523,6 +534,11 @@ TEST_F(Spinning, TwoLocksAtATime) {
   for (int t = 0; t < 128; ++t) at(expected, at(from, t)) -= t, at(expected, at(to, t)) += t;
   EXPECT_SAME(run("transfers_between_accounts", {.grid = 2, .block = 64}, zeros<int>(6), zeros<int>(6), from, to),
               expected);
+}
+
+TEST_F(Spinning, ASemaphoreThatManyTakeAndGiveBack) {
+  EXPECT_SAME(run("semaphore_taken_and_given_back", {.grid = 3, .block = 40}, zeros<int>(1), zeros<int>(1)),
+              std::vector{118 * 119 / 2});
 }
 
 TEST_F(Spinning, ALockBesideAShuffle) {
