@@ -25,6 +25,17 @@ bool computed_alike(const Value& one, const Value& other, unsigned depth) {
 
 bool may_be_same_place(const Value& one, const Value& other) { return computed_alike(one, other, 0); }
 
+const Value* base_of(const Value& pointer) {
+  const Value* base = &pointer;
+  while (const auto* step = dyn_cast<Instruction>(base)) {
+    const auto* gep = dyn_cast<GetElementPtrInst>(step);
+    const bool adds_constant = step->getOpcode() == Instruction::Add && isa<ConstantInt>(step->getOperand(1));
+    if (!isa<CastInst>(step) && !adds_constant && !(gep && gep->hasAllConstantIndices())) break;
+    base = step->getOperand(0);
+  }
+  return base;
+}
+
 const Value* written_place(const Instruction& instruction) {
   if (const auto* store = dyn_cast<StoreInst>(&instruction)) return store->getPointerOperand();
   if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return rmw->getPointerOperand();

@@ -8,6 +8,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
@@ -184,18 +185,30 @@ void for_each_branch_above(const BasicBlock* block, const Loop& loop, const Domi
     visit(node->getBlock()->getTerminator());
 }
 
-// What the loop stores where a plain load may find it, and what decides whether it does.
+bool is_private(const Value* object) {
+  return isa<AllocaInst>(object) && !PointerMayBeCaptured(object, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
+}
+
+// What an instruction puts where a plain load may find it. Atomic operations do so in what they have the place from.
+const Value* seen_by(const LoadInst& load, const Instruction& instruction) {
+  const Value* place = written_place(instruction);
+  if (!place) return nullptr;
+  const Value *source = getUnderlyingObject(load.getPointerOperand()), *target = getUnderlyingObject(place);
+  if (source != target && (is_private(source) || is_private(target))) return nullptr;
+  if (const auto* store = dyn_cast<StoreInst>(&instruction)) return store->getValueOperand();
+  if (source != target && base_of(*place) != base_of(*load.getPointerOperand())) return nullptr;
+  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return rmw->getValOperand();
+  return cast<AtomicCmpXchgInst>(instruction).getNewValOperand();
+}
+
+// What the loop writes where a plain load may find it, and what decides whether it does.
 template <typename Visit>
-void for_each_store_seen(const LoadInst& load, const Loop& loop, const DominatorTree& dominators, Visit visit) {
-  const Value* source = getUnderlyingObject(load.getPointerOperand());
+void for_each_write_seen(const LoadInst& load, const Loop& loop, const DominatorTree& dominators, Visit visit) {
   for (const BasicBlock* block : loop.blocks())
     for (const Instruction& instruction : *block) {
-      const auto* store = dyn_cast<StoreInst>(&instruction);
-      if (!store) continue;
-      const Value* target = getUnderlyingObject(store->getPointerOperand());
-      const bool apart = source != target && (isa<AllocaInst>(source) || isa<AllocaInst>(target));
-      if (apart) continue;
-      visit(store->getValueOperand());
+      const Value* seen = seen_by(load, instruction);
+      if (!seen) continue;
+      visit(seen);
       for_each_branch_above(block, loop, dominators, visit);
     }
 }
@@ -235,7 +248,7 @@ Instructions deciding_instructions(const Loop& loop, const DominatorTree& domina
     const Instruction* instruction = work.pop_back_val();
     for (const Value* operand : instruction->operand_values()) follow(operand);
     if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
-    if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_store_seen(*load, loop, dominators, follow);
+    if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_write_seen(*load, loop, dominators, follow);
   }
   return seen;
 }

@@ -146,6 +146,11 @@ WAIT_FOR_A_GIFT(wait_for_a_bit, a_free_bit(f + 1), atomicOr(f + 1, 1 << 11))
     }                                                                                        \
   }
 WAIT_BUSILY(increments, while (atomicInc(f, 3) < 5) {}, atomicExch(f, 10))
+WAIT_BUSILY(flags_merged_in_memory, while (out[t] == 0) atomicOr(out + t, *(volatile int*)f), atomicExch(f, 1))
+WAIT_BUSILY(flags_passed_to_memory, while (out[t] == 0) atomicExch(out + t, *(volatile int*)f), atomicExch(f, 1))
+WAIT_BUSILY(flags_written_through_pointers,
+            unsigned kept[4] = {}; unsigned* places[2]; places[0] = f + 16; places[1] = kept;
+            while (*kept == 0) *places[i++ + zero & 1] = *(volatile unsigned*)f, atomicExch(f, 1))
 WAIT_BUSILY(decrements_taken_back,
             ((unsigned**)f)[8] = f; while ((int)atomicSub(((unsigned**)f)[8], 1) <= 0) atomicAdd(((unsigned**)f)[8], 1),
             atomicAdd(f, 5))
@@ -489,7 +494,9 @@ TEST_P(BusyWaits, EndWhereverTheOtherThreadIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(WithWhatLooksLikeProgress, BusyWaits,
-                         ::testing::Values("increments", "decrements", "decrements_taken_back", "additions_of_nothing",
+                         ::testing::Values("increments", "decrements", "decrements_taken_back",
+                                           "flags_merged_in_memory", "flags_passed_to_memory",
+                                           "flags_written_through_pointers", "additions_of_nothing",
                                            "additions_of_little", "exchanges", "maxima", "loads",
                                            "loads_beside_stores"),
                          [](const auto& instance) { return std::string(instance.param); });
