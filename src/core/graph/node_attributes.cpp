@@ -1,6 +1,7 @@
 #include "core/graph/node_attributes.hpp"
 
 #include <atomic>
+#include <string>
 
 #include "support/text.hpp"
 
@@ -12,33 +13,50 @@ using support::text;
 
 namespace {
 std::atomic<unsigned long long> fixed_attribute_changes{0};
+
+std::string doing(const LaunchConfig& config) { return text("giving a kernel node the attributes of ", config); }
+
+void set_attribute(CUgraphNode node, CUkernelNodeAttrID id, const CUkernelNodeAttrValue& value,
+                   const LaunchConfig& config) {
+  driver::call<&Api::cuGraphKernelNodeSetAttribute>(Doing{[&] { return doing(config); }}, node, id, &value);
 }
+
+CUkernelNodeAttrValue cluster_value(const Dim3& cluster) {
+  CUkernelNodeAttrValue value{};
+  value.clusterDim = {static_cast<unsigned>(cluster.x), static_cast<unsigned>(cluster.y),
+                      static_cast<unsigned>(cluster.z)};
+  return value;
+}
+
+void set_cluster(CUgraphNode node, const LaunchConfig& config) {
+  constexpr CUkernelNodeAttrID id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  if (config.cluster) return set_attribute(node, id, cluster_value(*config.cluster), config);
+  // No clusters are zeros, as in a node that never had any. That a driver takes those is not documented; clusters of
+  // one block, which it has to take, do the same.
+  const CUkernelNodeAttrValue none = cluster_value({0, 0, 0});
+  const CUresult result = driver::try_call<&Api::cuGraphKernelNodeSetAttribute>(node, id, &none);
+  if (result == CUDA_ERROR_INVALID_VALUE) return set_attribute(node, id, cluster_value({1, 1, 1}), config);
+  if (result != CUDA_SUCCESS)
+    driver::detail::raise(result, driver::detail::index_of_cuGraphKernelNodeSetAttribute, doing(config));
+}
+
+}  // namespace
 
 unsigned long long count_change_of_fixed_attributes() { return ++fixed_attribute_changes; }
 unsigned long long changes_of_fixed_attributes() { return fixed_attribute_changes.load(); }
 
 // Those that stay as they are are left alone: a driver need not know them all.
 void set_kernel_attributes(CUgraphNode node, const LaunchConfig& config, const LaunchConfig& before) {
-  const auto set = [&](CUkernelNodeAttrID id, const CUkernelNodeAttrValue& value) {
-    driver::call<&Api::cuGraphKernelNodeSetAttribute>(
-        Doing{[&] { return text("giving a kernel node the attributes of ", config); }}, node, id, &value);
-  };
-  if (config.cluster != before.cluster) {
-    const Dim3 cluster = config.cluster.value_or(Dim3(0, 0, 0));  // which is none
-    CUkernelNodeAttrValue value{};
-    value.clusterDim = {static_cast<unsigned>(cluster.x), static_cast<unsigned>(cluster.y),
-                        static_cast<unsigned>(cluster.z)};
-    set(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
-  }
+  if (config.cluster != before.cluster) set_cluster(node, config);
   if (config.is_cooperative != before.is_cooperative) {
     CUkernelNodeAttrValue value{};
     value.cooperative = config.is_cooperative;
-    set(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+    set_attribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value, config);
   }
   if (config.priority.value_or(0) != before.priority.value_or(0)) {
     CUkernelNodeAttrValue value{};
     value.priority = config.priority.value_or(0);
-    set(CU_LAUNCH_ATTRIBUTE_PRIORITY, value);
+    set_attribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, value, config);
   }
 }
 
