@@ -109,6 +109,7 @@ TEST_F(GraphSplitTest, ThreadsCaptureIntoPartsOfOneSplit) {
 
 // The graph keeps the buffers; conditions in bodies are the whole graph's.
 TEST_F(GraphSplitTest, ThreadsLaunchIntoPartsAndAddConditionsToBodies) {
+  if (!device.properties().memory_pools_supported()) GTEST_SKIP() << "the device has no memory pools";
   constexpr std::size_t threads = 4;
   constexpr int rounds = 20;
   GraphMemoryResource memory(device);
