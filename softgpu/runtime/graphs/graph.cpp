@@ -270,8 +270,10 @@ std::vector<GraphNode*> Graph::as_far_as_ordered() const {
   std::unordered_map<const GraphNode*, std::size_t> missing;
   std::vector<GraphNode*> order;
   order.reserve(nodes_.size());
-  for (const auto& node : nodes_)
-    if ((missing[node.get()] = node->dependencies_.size()) == 0) order.push_back(node.get());
+  for (const auto& node : nodes_) {
+    missing[node.get()] = node->dependencies_.size();
+    if (node->dependencies_.empty()) order.push_back(node.get());
+  }
   for (std::size_t i = 0; i < order.size(); ++i)
     for (const GraphEdge& edge : order[i]->dependents_)
       if (--missing[edge.node] == 0) order.push_back(edge.node);
