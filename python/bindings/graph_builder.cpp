@@ -49,8 +49,7 @@ nb::tuple split(Self<GraphBuilder> self, int count) {
   }
   const std::vector<GraphBuilder> builders = self->split(static_cast<std::size_t>(count));
   nb::list objects;
-  for (const GraphBuilder& builder : builders)
-    objects.append(objects.empty() ? nb::borrow(self) : nb::cast(builder));
+  for (const GraphBuilder& builder : builders) objects.append(objects.empty() ? nb::borrow(self) : nb::cast(builder));
   return nb::tuple(objects);
 }
 
