@@ -19,6 +19,8 @@ void note_wrong_self(nb::handle wanted) noexcept { wanted_self = wanted.ptr(); }
 
 }  // namespace cuprum::python
 
+// The linker asks for these names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 
 void __real_PyErr_SetString(PyObject* type, const char* message);
@@ -41,3 +43,4 @@ void __wrap_PyErr_SetString(PyObject* type, const char* message) {
   }
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)

@@ -49,10 +49,10 @@ Held held_by(PyObject* self) {
 void drop_memory(PyObject* self) {
   const Held held = find(self);
   if (!held.owner && !held.resource) return;
-  Buffer& buffer = *nb::inst_ptr<Buffer>(self);
+  Buffer* const buffer = nb::inst_ptr<Buffer>(self);
   nb::error_scope error_of_the_caller;
-  without_gil([memory = std::move(buffer)]() mutable { memory = Buffer(); });
-  forget_in_collection(&buffer);
+  without_gil([memory = std::move(*buffer)]() mutable { memory = Buffer(); });
+  forget_in_collection(buffer);
 }
 
 PyObject* collection_begins_or_ends(PyObject*, PyObject* arguments) noexcept {

@@ -63,7 +63,7 @@ std::vector<std::string> linker_arguments(nb::handle given) {
 }
 
 std::vector<ObjectCode> codes_from(nb::args given) {
-  if (given.size() == 0) throw nb::value_error("At least one ObjectCode object must be provided");
+  if (given.empty()) throw nb::value_error("At least one ObjectCode object must be provided");
   std::vector<ObjectCode> codes;
   for (nb::handle one : given) {
     if (!nb::isinstance<PythonObjectCode>(one))

@@ -30,14 +30,18 @@ std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.
 /// Streams of C++ don't say why a file can't be read.
 std::string read_code(const std::string& path) {
   if (path.find('\0') != std::string::npos) {
-    throw InvalidArgument("the path of object code has a NUL character after '" + std::string(path.c_str()) +
+    throw InvalidArgument("the path of object code has a NUL character after '" + path.substr(0, path.find('\0')) +
                           "': a str is the path of a file, code itself is given as bytes");
   }
   std::FILE* const file = std::fopen(path.c_str(), "rbe");
   if (!file) refuse_file(path, errno);
   std::string code;
   char part[4096];
-  while (const std::size_t count = std::fread(part, 1, sizeof part, file)) code.append(part, count);
+  std::size_t count = 0;
+  do {
+    count = std::fread(part, 1, sizeof part, file);
+    code.append(part, count);
+  } while (count == sizeof part);
   const int error = std::ferror(file) ? errno : 0;
   std::fclose(file);
   if (error != 0) refuse_file(path, error);

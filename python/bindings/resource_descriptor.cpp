@@ -14,7 +14,6 @@ void nanobind::detail::wrap_destruct<cuprum::python::PythonResource>(void* objec
 namespace cuprum::python {
 
 using texture::ResourceDescriptor;
-using texture::ResourceKind;
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include "softgpu/simt/same_place.hpp"
 
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 
 namespace softgpu::simt {

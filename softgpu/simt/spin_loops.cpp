@@ -79,10 +79,10 @@ bool is_what_was_found(const Value& value, const AtomicCmpXchgInst& swap, const 
     if (!instruction || !loop.contains(instruction)) continue;  // from before the loop: it is tried once
     const auto* load = dyn_cast<LoadInst>(instruction);
     const auto* extract = dyn_cast<ExtractValueInst>(instruction);
-    if (load && load->getPointerOperand() == swap.getPointerOperand())
-      found = true;
-    else if (extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == 0 &&
-             !changes_by_itself(*swap.getPointerOperand(), loop))  // or it was found elsewhere
+    const bool is_loaded = load && load->getPointerOperand() == swap.getPointerOperand();
+    const bool is_result = extract && extract->getAggregateOperand() == &swap && extract->getIndices()[0] == 0 &&
+                           !changes_by_itself(*swap.getPointerOperand(), loop);  // or it was found elsewhere
+    if (is_loaded || is_result)
       found = true;
     else if (isa<PHINode, FreezeInst, BitCastInst>(instruction))
       work.append(instruction->value_op_begin(), instruction->value_op_end());

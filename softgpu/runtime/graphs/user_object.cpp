@@ -47,7 +47,8 @@ void UserObjects::release(const std::shared_ptr<UserObject>& object, unsigned co
     const auto it = counts_.find(object);
     require(it != counts_.end() && count <= it->second, CUDA_ERROR_INVALID_VALUE,
             "the graph has fewer references to the object");
-    if ((it->second -= count) == 0) counts_.erase(it);
+    it->second -= count;
+    if (it->second == 0) counts_.erase(it);
   }
   object->release(count);
 }

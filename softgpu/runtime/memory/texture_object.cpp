@@ -20,7 +20,7 @@ using texture::Image;
 using texture::Reading;
 
 std::size_t limit(const Context& context, CUdevice_attribute attribute) {
-  return static_cast<std::size_t>(context.device().attribute(attribute).value_or(0));
+  return static_cast<std::size_t>(context.device().attribute(attribute).value());
 }
 
 void check_pointer(const Context& context, CUdeviceptr pointer) {
