@@ -200,6 +200,7 @@ TEST_F(Cooperative, NodesThatAreCapturedStayWhatTheLaunchWas) {
   EXPECT_EQ(attribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative, 1);
   const TestGraph other;
   CUgraphNode copy = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphKernelNodeGetParams)(node, &params));  // its pointers were good until the node was changed
   ASSERT_SUCCESS(CU(cuGraphAddKernelNode)(&copy, other.get(), nullptr, 0, &params));
   ASSERT_SUCCESS(CU(cuGraphKernelNodeCopyAttributes)(copy, node));
   EXPECT_EQ(attribute(copy, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative, 1);
