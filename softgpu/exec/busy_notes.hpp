@@ -31,8 +31,8 @@ class BusyNotes {
     usage::SeatNote& note = page_->seat[seat];
     const std::uint64_t before = note.since_ns;  // 0 for what only had to be dropped
     if (before == 0) return;
-    std::uint64_t& busy = page_->device[note.device].busy_ns;
-    usage::shared(busy).store(busy + (nanoseconds(now) - before), std::memory_order_relaxed);
+    const auto busy = usage::shared(page_->device[note.device].busy_ns);
+    busy.store(busy.load(std::memory_order_relaxed) + (nanoseconds(now) - before), std::memory_order_relaxed);
     usage::shared(note.since_ns).store(0, std::memory_order_release);
   }
 

@@ -155,14 +155,23 @@ std::vector<int> OwnProcess::units_after(std::span<const CUcheckpointGpuPair> pa
 
 // The time that was spent on one of the machine's devices stays that device's when another one takes its place here.
 void OwnProcess::keep_times_of_units(const std::vector<int>& units) {
+  struct Times {
+    int unit;
+    std::uint64_t busy_ns, copy_ns;
+  };
   usage::Page& page = services_.work.usage;
-  const usage::Page before = page;
-  for (std::size_t i = 0; i < units.size(); ++i)
-    for (std::size_t old = 0; old < units.size(); ++old) {
-      if (before.unit[old] != units[i]) continue;
-      usage::shared(page.device[i].busy_ns).store(before.device[old].busy_ns);
-      usage::shared(page.device[i].copy_ns).store(before.device[old].copy_ns);
-    }
+  std::vector<Times> before;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    usage::DeviceCounters& counters = page.device[i];
+    before.push_back({page.unit[i], usage::shared(counters.busy_ns).load(), usage::shared(counters.copy_ns).load()});
+  }
+  for (const Times& times : before) {
+    const auto now = std::find(units.begin(), units.end(), times.unit);
+    if (now == units.end()) continue;
+    usage::DeviceCounters& counters = page.device[static_cast<std::size_t>(now - units.begin())];
+    usage::shared(counters.busy_ns).store(times.busy_ns);
+    usage::shared(counters.copy_ns).store(times.copy_ns);
+  }
 }
 
 void OwnProcess::restore(std::span<const CUcheckpointGpuPair> pairs, const Progress& progress) {
