@@ -63,9 +63,9 @@ std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
 }
 
-namespace {
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+namespace {
 
 /// Of the character that begins there, in UTF-8; 0 when it is none, or one that terminals obey.
 std::size_t length_of_character(std::string_view text) {
@@ -79,7 +79,7 @@ std::size_t length_of_character(std::string_view text) {
   if (is_other_number) return 0;
   const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
   for (std::size_t i = 1; i < length; ++i)
-    if (!is_continuation(static_cast<unsigned char>(at(i)))) return 0;
+    if (i >= text.size() || !is_continuation(text[i])) return 0;
   return length;
 }
 

@@ -34,6 +34,9 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
 /// The text and as many blanks as make it `width` characters.
 std::string padded(const std::string& text, std::size_t width);
 
+/// Whether a byte of UTF-8 goes on with a character that an earlier one began.
+bool is_continuation(char byte);
+
 /// The text without what a terminal would obey, or could not show: control characters, and bytes that are no UTF-8, are
 /// question marks.
 std::string printable(const std::string& text);

@@ -77,7 +77,7 @@ std::string name_of(unsigned pid) {
 std::string cut(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   std::size_t end = width - std::min<std::size_t>(width, 1);
-  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not in the middle of a character
+  while (end > 0 && is_continuation(text[end])) --end;  // not in the middle of a character
   return text.substr(0, end) + "~";
 }
 

@@ -23,6 +23,19 @@ class GraphSplitTest : public GraphTest {
   }
   GraphBuilder begin() const { return device.create_graph_builder().begin_building(); }
 
+  /// Runs work(0), work(1)… beside each other.
+  template <typename Work>
+  void in_threads(std::size_t threads, const Work& work) {
+    std::vector<std::thread> running;
+    for (std::size_t i = 0; i < threads; ++i) {
+      running.emplace_back([this, &work, i] {
+        device.set_current();
+        work(i);
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+  }
+
   /// Nothing is queued by it any more, and nothing runs.
   void expect_left_over(const GraphBuilder& part) {
     const auto refused = [&](auto&& call) { return error_of<InvalidArgument>(call); };
@@ -85,22 +98,17 @@ TEST_F(GraphSplitTest, ThreadsCaptureIntoPartsOfOneSplit) {
     std::fill(cells.begin(), cells.end(), 0);
     const GraphBuilder builder = begin();
     const std::vector<GraphBuilder> parts = builder.split(threads);
-    std::vector<std::thread> running;
-    for (std::size_t i = 0; i < threads; ++i) {
-      running.emplace_back([&, i] {
-        device.set_current();
-        for (int round = 0; round < rounds; ++round) {
-          parts[i].callback([&] { ++calls; });
-          parts[i].embed(child);
-          const std::vector<GraphBuilder> more = parts[i].split(2);
-          const GraphBuilder body = more[1].if_then(more[1].create_condition(1)).begin_building();
-          add_to(body, 1, i);
-          body.end_building();
-          GraphBuilder::join(more);
-        }
-      });
-    }
-    for (std::thread& thread : running) thread.join();
+    in_threads(threads, [&](std::size_t i) {
+      for (int round = 0; round < rounds; ++round) {
+        parts[i].callback([&] { ++calls; });
+        parts[i].embed(child);
+        const std::vector<GraphBuilder> more = parts[i].split(2);
+        const GraphBuilder body = more[1].if_then(more[1].create_condition(1)).begin_building();
+        add_to(body, 1, i);
+        body.end_building();
+        GraphBuilder::join(more);
+      }
+    });
     run(GraphBuilder::join(parts).end_building().complete());
     EXPECT_EQ(calls, static_cast<int>(threads) * rounds);
     EXPECT_THAT(cells.first(threads), ::testing::Each(rounds));
@@ -118,24 +126,19 @@ TEST_F(GraphSplitTest, ThreadsLaunchIntoPartsAndAddConditionsToBodies) {
     stream.sync();
     const GraphBuilder builder = begin();
     const std::vector<GraphBuilder> parts = builder.split(threads);
-    std::vector<std::thread> running;
-    for (std::size_t i = 0; i < threads; ++i) {
-      running.emplace_back([&, i] {
-        device.set_current();
-        const Buffer target = data.slice(i * sizeof(int), sizeof(int));
-        for (int round = 0; round < rounds; ++round) {
-          launch(parts[i], one, kernel("add"), target, 1);
-          Buffer scratch = memory.allocate(64, parts[i]);
-          scratch.close(parts[i]);
-          const GraphBuilder body = parts[i].if_then(parts[i].create_condition(1)).begin_building();
-          const GraphBuilder inner = body.if_then(body.create_condition(1)).begin_building();
-          add_to(inner, 1, i);
-          inner.end_building();
-          body.end_building();
-        }
-      });
-    }
-    for (std::thread& thread : running) thread.join();
+    in_threads(threads, [&](std::size_t i) {
+      const Buffer target = data.slice(i * sizeof(int), sizeof(int));
+      for (int round = 0; round < rounds; ++round) {
+        launch(parts[i], one, kernel("add"), target, 1);
+        Buffer scratch = memory.allocate(64, parts[i]);
+        scratch.close(parts[i]);
+        const GraphBuilder body = parts[i].if_then(parts[i].create_condition(1)).begin_building();
+        const GraphBuilder inner = body.if_then(body.create_condition(1)).begin_building();
+        add_to(inner, 1, i);
+        inner.end_building();
+        body.end_building();
+      }
+    });
     run(GraphBuilder::join(parts).end_building().complete());
     EXPECT_THAT(cells.first(threads), ::testing::Each(2 * rounds));
   }
