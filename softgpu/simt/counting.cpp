@@ -84,6 +84,15 @@ bool asks_for_an_order(const Instruction& instruction) {
   return compare && compare->isRelational();
 }
 
+// Visits the loads that the loop's end depends on and that may find what the store has written.
+template <typename Visit>
+void for_each_load_of(const StoreInst& store, const Deciding& deciding, Visit visit) {
+  for (const Instruction* instruction : deciding) {
+    const auto* load = dyn_cast<LoadInst>(instruction);
+    if (load && may_be_of_one_object(*load->getPointerOperand(), *store.getPointerOperand())) visit(*load);
+  }
+}
+
 // A count that starts again only when it has been through all numbers there are.
 bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding) {
   const auto* addend = dyn_cast<ConstantInt>(rmw.getValOperand());
@@ -92,7 +101,8 @@ bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Decidin
     if (isa<TruncInst>(instruction))
       return rmw.getOperation() == AtomicRMWInst::UIncWrap ||
              (addend && addend->getValue().countr_zero() < instruction.getType()->getScalarSizeInBits());
-    return instruction.getOpcode() == Instruction::Add;
+    if (instruction.getOpcode() == Instruction::Shl) return isa<ConstantInt>(instruction.getOperand(1));
+    return instruction.getOpcode() == Instruction::Add || isa<GetElementPtrInst, IntToPtrInst>(instruction);
   };
   SmallPtrSet<const Value*, 8> seen;
   SmallVector<const Value*, 8> work{&rmw};
@@ -101,6 +111,9 @@ bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Decidin
     if (!seen.insert(count).second) continue;
     for (const User* user : count->users()) {
       const auto* instruction = cast<Instruction>(user);
+      // It comes back from memory in work queues, where one thread counts for all of its block.
+      if (const auto* store = dyn_cast<StoreInst>(instruction); store && store->getValueOperand() == count)
+        for_each_load_of(*store, deciding, [&](const LoadInst& load) { work.push_back(&load); });
       if (!deciding.contains(instruction)) continue;
       const bool counts = still_counts(*instruction);
       if (!counts && !asks_for_an_order(*instruction)) return false;
@@ -132,6 +145,10 @@ bool has_limits_within_bound(const AtomicRMWInst& rmw, const Deciding& deciding)
   };
   return all_of(rmw.users(), [&](const User* user) {
     const auto* instruction = cast<Instruction>(user);
+    bool comes_back = false;
+    if (const auto* store = dyn_cast<StoreInst>(instruction))
+      for_each_load_of(*store, deciding, [&](const LoadInst&) { comes_back = true; });
+    if (comes_back) return false;
     return !deciding.contains(instruction) ||
            (asks_for_an_order(*instruction) && is_within(*cast<ICmpInst>(instruction)));
   });

@@ -1,5 +1,8 @@
 #include "softgpu/simt/same_place.hpp"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 
@@ -22,7 +25,37 @@ bool computed_alike(const Value& one, const Value& other, unsigned depth) {
   return true;
 }
 
+// Pointers that the address is made of. What is multiplied or widened is an index.
+SmallVector<const Value*, 4> objects_of(const Value& address) {
+  SmallPtrSet<const Value*, 8> seen;
+  SmallVector<const Value*, 4> objects;
+  SmallVector<const Value*, 8> work{&address};
+  while (!work.empty()) {
+    const Value* part = work.pop_back_val();
+    if (!seen.insert(part).second) continue;
+    const auto* step = dyn_cast<Instruction>(part);
+    const bool is_sum = step && (isa<PHINode>(step) || step->getOpcode() == Instruction::Add ||
+                                 step->getOpcode() == Instruction::Or || step->getOpcode() == Instruction::Sub);
+    if (step && isa<GetElementPtrInst, IntToPtrInst, PtrToIntInst, FreezeInst>(step))
+      work.push_back(step->getOperand(0));
+    else if (const auto* select = dyn_cast_or_null<SelectInst>(step))
+      work.append({select->getTrueValue(), select->getFalseValue()});
+    else if (is_sum)
+      work.append(step->value_op_begin(), step->value_op_end());
+    else if (!isa<ConstantInt, ZExtInst, SExtInst>(part) && !(step && step->isBinaryOp()))
+      objects.push_back(part);
+  }
+  return objects;
+}
+
 }  // namespace
+
+bool may_be_of_one_object(const Value& one, const Value& other) {
+  const auto others = objects_of(other);
+  return any_of(objects_of(one), [&](const Value* object) {
+    return any_of(others, [&](const Value* same) { return may_be_same_place(*object, *same); });
+  });
+}
 
 bool may_be_same_place(const Value& one, const Value& other) { return computed_alike(one, other, 0); }
 

@@ -9,6 +9,9 @@ namespace softgpu::simt {
 // written there between: an atomic operation makes the compiler load again what the program has as one pointer.
 bool may_be_same_place(const llvm::Value& one, const llvm::Value& other);
 
+// Whether they are at some distance from one pointer, as places of one array are.
+bool may_be_of_one_object(const llvm::Value& one, const llvm::Value& other);
+
 // What the pointer is a constant distance from, as a pointer or a number.
 const llvm::Value* base_of(const llvm::Value& pointer);
 

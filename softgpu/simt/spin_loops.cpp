@@ -209,6 +209,9 @@ void for_each_write_seen(const LoadInst& load, const Loop& loop, const Dominator
       const Value* seen = seen_by(load, instruction);
       if (!seen) continue;
       visit(seen);
+      // Where it is written decides only whether it is there.
+      const Value* place = written_place(instruction);
+      if (may_be_of_one_object(*place, *load.getPointerOperand())) visit(place);
       for_each_branch_above(block, loop, dominators, visit);
     }
 }

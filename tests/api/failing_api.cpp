@@ -184,8 +184,9 @@ bool is_an_answer(std::string_view call, CUresult code) {
   if (call == "cuCtxGetId") return true;
   // What older drivers don't know, kernels don't have: clusters.
   if (call == "cuFuncGetAttribute") return true;
-  // A driver that has shut down has nothing left to release, and what waits for work before that need not.
-  return code == CUDA_ERROR_DEINITIALIZED && call == "cuStreamSynchronize";
+  // A driver that has shut down has nothing left to release, and what waits for work before that need not, nor what
+  // asks how it may be done.
+  return code == CUDA_ERROR_DEINITIALIZED && (call == "cuStreamSynchronize" || call == "cuStreamIsCapturing");
 }
 
 /// What was thrown for the failure of one call.

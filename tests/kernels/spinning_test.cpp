@@ -154,6 +154,8 @@ WAIT_BUSILY(flags_written_through_pointers,
 WAIT_BUSILY(decrements_taken_back,
             ((unsigned**)f)[8] = f; while ((int)atomicSub(((unsigned**)f)[8], 1) <= 0) atomicAdd(((unsigned**)f)[8], 1),
             atomicAdd(f, 5))
+WAIT_BUSILY(counts_kept_in_memory, do f[5 + (i & zero)] = i = atomicAdd(f, 2); while (!(f[5] & 1)), atomicExch(f, 1))
+WAIT_BUSILY(places_that_counts_say, do f[5 + (atomicAdd(f, 2) & 1)] = 1; while (!f[6]), atomicExch(f, 1))
 WAIT_BUSILY(decrements, while (atomicDec(f, 3) < 5) {}, atomicExch(f, 10))
 WAIT_BUSILY(additions_of_nothing, while (atomicAdd(f, zero) < 2) {}, atomicExch(f, 2))
 WAIT_BUSILY(additions_of_little, while (atomicAdd((float*)f, 1e-30f) < 2) {}, atomicExch((float*)f, 2.0f))
@@ -494,8 +496,8 @@ TEST_P(BusyWaits, EndWhereverTheOtherThreadIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(WithWhatLooksLikeProgress, BusyWaits,
-                         ::testing::Values("increments", "decrements", "decrements_taken_back",
-                                           "flags_merged_in_memory", "flags_passed_to_memory",
+                         ::testing::Values("increments", "decrements", "decrements_taken_back", "counts_kept_in_memory",
+                                           "places_that_counts_say", "flags_merged_in_memory", "flags_passed_to_memory",
                                            "flags_written_through_pointers", "additions_of_nothing",
                                            "additions_of_little", "exchanges", "maxima", "loads",
                                            "loads_beside_stores"),

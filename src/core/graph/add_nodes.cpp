@@ -4,6 +4,7 @@
 
 #include "core/base/context.hpp"
 #include "core/graph/node_attributes.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
 
@@ -53,9 +54,12 @@ std::shared_ptr<NodeRecord> add_node(GraphResource& graph, const std::vector<CUg
                                      const std::vector<CUgraphEdgeData>& edges, std::vector<CUgraphNode>* unwanted) {
   PendingAttachment attachment(graph.handle, request.owners);
   CUgraphNode handle = nullptr;
-  driver::call<&Api::cuGraphAddNode>(
-      Doing{[&] { return text("adding a node (", type_of(request), kernel_name(request), ") to a graph"); }}, &handle,
-      graph.handle, after.data(), edges.empty() ? nullptr : edges.data(), after.size(), &request.params);
+  {
+    const GraphChange change;
+    driver::call<&Api::cuGraphAddNode>(
+        Doing{[&] { return text("adding a node (", type_of(request), kernel_name(request), ") to a graph"); }}, &handle,
+        graph.handle, after.data(), edges.empty() ? nullptr : edges.data(), after.size(), &request.params);
+  }
   NewNode added(graph, handle, unwanted);
   graph.forget(handle);  // somebody else may have destroyed a node of this handle
   std::shared_ptr<NodeRecord> record = graph.record(handle);

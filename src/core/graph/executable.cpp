@@ -9,6 +9,7 @@
 #include "core/graph/resources.hpp"
 #include "core/memory/graph_memory.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "core/stream/queue_call.hpp"
 #include "driver/release.hpp"
 #include "support/text.hpp"
@@ -102,9 +103,7 @@ CUDA_GRAPH_INSTANTIATE_PARAMS instantiate_params(const GraphCompleteOptions& opt
 
 graph::GraphCondition create_condition(const ContextRecord& context, CUgraph graph,
                                        std::optional<unsigned> default_value) {
-  // NVIDIA's driver gives two threads that ask for parts of one graph at the same time the same handle.
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
+  const GraphChange change;  // NVIDIA's driver gives two threads at the same time the same handle, too
   CUgraphConditionalHandle handle = 0;
   driver::call<&Api::cuGraphConditionalHandleCreate>(
       Doing{[] { return "creating a condition for a graph"; }}, &handle, graph, context.handle,

@@ -12,6 +12,7 @@
 #include "core/memory/taken_back.hpp"
 #include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/queue_call.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -222,16 +223,16 @@ void Buffer::fill_pattern(const void* pattern, std::size_t width, const Stream& 
   keep_if_captured(stream, buffer);
   std::uint32_t bits = 0;
   std::memcpy(&bits, pattern, width);
-  ContextGuard guard(queue->context());
   Doing doing{[&] { return text("filling ", *this, " on ", stream); }};
   const std::size_t count = buffer->size / width;
   if (width == 1) {
-    driver::call<&Api::cuMemsetD8Async>(doing, buffer->pointer, static_cast<unsigned char>(bits), count, queue->handle);
+    core::queue_work<&Api::cuMemsetD8Async>(*queue, doing, buffer->pointer, static_cast<unsigned char>(bits), count,
+                                            queue->handle);
   } else if (width == 2) {
-    driver::call<&Api::cuMemsetD16Async>(doing, buffer->pointer, static_cast<unsigned short>(bits), count,
-                                         queue->handle);
+    core::queue_work<&Api::cuMemsetD16Async>(*queue, doing, buffer->pointer, static_cast<unsigned short>(bits), count,
+                                             queue->handle);
   } else {
-    driver::call<&Api::cuMemsetD32Async>(doing, buffer->pointer, bits, count, queue->handle);
+    core::queue_work<&Api::cuMemsetD32Async>(*queue, doing, buffer->pointer, bits, count, queue->handle);
   }
 }
 

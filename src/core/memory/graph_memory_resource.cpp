@@ -14,6 +14,8 @@
 #include "core/memory/keeper.hpp"
 #include "core/stream/captures.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/graph_changes.hpp"
+#include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
@@ -77,6 +79,7 @@ KnownBuffers& known_buffers() {
 // free that finds nothing is no failure.
 void free_now(DevicePointer pointer, std::size_t size, const Stream& stream) {
   const auto queue = detail::Access::keep(stream);
+  const QueuingWork queuing(*queue, std::nothrow);
   const CUresult result = driver::try_call<&Api::cuMemFreeAsync>(pointer, queue->handle);
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
@@ -124,8 +127,9 @@ DevicePointer GraphMemory::allocate(std::size_t size, const Stream& stream) {
                                stream, ": take that of the stream's device"));
   }
   CUdeviceptr pointer = 0;
-  driver::call<&Api::cuMemAllocAsync>(Doing{[&] { return text("allocating ", size, " bytes in a graph on ", stream); }},
-                                      &pointer, size, queue->handle);
+  queue_work<&Api::cuMemAllocAsync>(*queue,
+                                    Doing{[&] { return text("allocating ", size, " bytes in a graph on ", stream); }},
+                                    &pointer, size, queue->handle);
   known_buffers().add(pointer);
   return pointer;
 }

@@ -13,6 +13,7 @@
 #include "core/memory/graph_memory.hpp"
 #include "core/memory/managed_pools.hpp"
 #include "core/stream/captures.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
@@ -218,6 +219,7 @@ DevicePointer PoolMemory::allocate_on(const StreamResource& queue, std::size_t s
 void PoolMemory::deallocate(DevicePointer pointer, std::size_t size, const Stream& stream) {
   const Kept<StreamResource> queue = Access::keep(stream);
   if (is_of_another_process()) return sharing_->imports().let_go(pointer, *queue);
+  const core::QueuingWork queuing(*queue, std::nothrow);
   ContextGuard guard(queue->context());
   driver::call<&Api::cuMemFreeAsync>(Doing{[&] {
                                        return text("freeing ", size, " bytes of ", place_, " at ",

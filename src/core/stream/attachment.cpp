@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/deferred.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "driver/release.hpp"
 
 namespace cuprum::core {
@@ -36,6 +37,7 @@ PendingAttachment::PendingAttachment(CUgraph graph, Owners owners) : graph_(grap
   if (is_empty) return;
   const CUuserObject object = make_user_object(owners);
   try {
+    const GraphChange change;
     driver::call<&Api::cuGraphRetainUserObject>(Doing{[] { return "making a graph keep what a node uses"; }}, graph,
                                                 object, 1u, static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE));
   } catch (...) {
@@ -49,7 +51,10 @@ PendingAttachment::PendingAttachment(CUgraph graph, Owners owners) : graph_(grap
 PendingAttachment::~PendingAttachment() { detach(graph_, attachment_); }
 
 void detach(CUgraph graph, GraphAttachment& attachment) noexcept {
-  if (attachment.object) driver::release<&Api::cuGraphReleaseUserObject>(graph, attachment.object, 1u);
+  if (attachment.object) {
+    const GraphChange change;
+    driver::release<&Api::cuGraphReleaseUserObject>(graph, attachment.object, 1u);
+  }
   attachment = {};
   destroy_deferred();
 }

@@ -63,16 +63,16 @@ std::list<Release>& waiting_releases() {
   return *releases;
 }
 
-// Broken captures count, too, and those of others that the legacy stream would wait for: work is refused as well.
-bool takes_part_in_capture(const detail::StreamResource& stream) noexcept {
-  ContextGuard guard(stream.context(), std::nothrow);
+}  // namespace
+
+bool takes_part_in_capture(const Queue& stream) noexcept {
+  ContextGuard guard(stream.context, std::nothrow);
   if (!guard.entered()) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const driver::Released asked = driver::try_release<&driver::Api::cuStreamIsCapturing>(stream.handle, &status);
+  if (!asked && !driver::is_capture_error(asked.code)) asked.log();
   return asked ? status != CU_STREAM_CAPTURE_STATUS_NONE : driver::is_capture_error(asked.code);
 }
-
-}  // namespace
 
 void after_capture(const detail::Kept<detail::StreamResource>& stream, std::function<void()> release) {
   if (!takes_part_in_capture(*stream)) return release();

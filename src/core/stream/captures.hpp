@@ -17,6 +17,9 @@ inline bool is_something_captured() { return driver::captures_under_way.load(std
 
 /// The graph that the stream's work becomes part of; null when it runs.
 CUgraph captured_graph(const Queue& stream);
+/// Whether work on the stream would not run now. Broken captures count, too, and those of others that the legacy stream
+/// would wait for: work is refused as well.
+bool takes_part_in_capture(const Queue& stream) noexcept;
 
 /// Notes that a stream is still captured and that nobody can end that. It is not destroyed then: drivers need not
 /// survive it.

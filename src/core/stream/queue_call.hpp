@@ -3,6 +3,7 @@
 
 #include "core/base/context.hpp"
 #include "core/stream/default_streams.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "core/stream/queue.hpp"
 #include "core/stream/resources.hpp"
 #include "driver/release.hpp"
@@ -16,6 +17,7 @@ namespace cuprum::core {
 /// current: if it wants another it refuses the call, and then that is entered and the call made again.
 template <typename Call>
 CUresult queue_call(const Queue& stream, Call&& call) {
+  const QueuingWork queuing(stream);
   if (!stream.context.is_fixed() || is_default_stream(stream.handle)) [[unlikely]] {
     ContextGuard guard(stream.context);
     return call(guard.context());
@@ -42,6 +44,7 @@ void queue_work(const detail::StreamResource& stream, driver::Doing<Describe> do
 /// not known to be there the driver would follow the stream's handle to nowhere.
 template <auto Entry, typename... Arguments>
 void queue_release(const detail::StreamResource& stream, Arguments... arguments) noexcept {
+  const QueuingWork queuing(stream, std::nothrow);
   if (stream.context().is_held() && !is_default_stream(stream.handle)) [[likely]] {
     const driver::Released first = driver::try_release<Entry>(arguments...);
     if (first) [[likely]]

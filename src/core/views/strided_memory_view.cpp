@@ -8,6 +8,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/memory/keeper.hpp"
 #include "core/stream/captures.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "core/stream/resources.hpp"
 #include "core/views/strided_copy.hpp"
 #include "core/views/view_maker.hpp"
@@ -231,6 +232,7 @@ void StridedMemoryView::copy_from(const StridedMemoryView& source, const Stream&
   if (size() > 0) {
     core::keep_if_captured(
         *queue, [&] { return core::Owners{core::memory_keeper(memory_), core::memory_keeper(source.memory_)}; });
+    const core::QueuingWork queuing(*queue);
     const ContextGuard guard(queue->context());
     const CopyPlan plan = core::plan_copy(layout_, source.layout_, max_pitch(guard.context()));
     const Doing doing{[&] { return text("copying ", source, " to ", *this, " on ", stream); }};

@@ -159,6 +159,39 @@ TEST(Lockstep, ACountThatIsTakenBackMayNeverGetToItsLimit) {
   EXPECT_TRUE(waits("  store volatile i32 0, ptr %place\n"));
 }
 
+// do { *a1 = a count; v = *from } while (v is `asked`)
+bool counting_through_memory_waits(const std::string& from, const std::string& operation, const std::string& asked) {
+  const std::string body =
+      "  %n = trunc i64 %p1 to i32\n  %next = getelementptr i32, ptr %a1, i32 1\n  br label %again\nagain:\n"
+      "  %count = atomicrmw " +
+      operation + " monotonic\n  store i32 %count, ptr %a1\n  %v = load i32, ptr " + from +
+      "\n  %odd = and i32 %v, 1\n" + "  %more = icmp " + asked +
+      "\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+  return run(kernel(2, body), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends;
+}
+
+TEST(Lockstep, ACountIsFollowedThroughMemory) {
+  EXPECT_FALSE(counting_through_memory_waits("%a1", "add ptr %a0, i32 1", "ult i32 %v, %n")) << "a work queue";
+  EXPECT_TRUE(counting_through_memory_waits("%a1", "add ptr %a0, i32 2", "eq i32 %odd, 0"));
+  EXPECT_TRUE(counting_through_memory_waits("%next", "add ptr %a0, i32 2", "eq i32 %odd, 0")) << "of the same object";
+  EXPECT_TRUE(counting_through_memory_waits("%a1", "uinc_wrap ptr %a0, i32 8", "eq i32 %odd, 0"));
+}
+
+// do { a1[what `place` makes of a count] = tx; v = *from } while (v == 0)
+bool writing_where_counts_say_waits(const std::string& place, const std::string& from = "%a1") {
+  const std::string body =
+      "  br label %again\nagain:\n  %count = atomicrmw add ptr %a0, i32 2 monotonic\n" + place +
+      "  %p = getelementptr i32, ptr %a1, i32 %where\n  store i32 %tx, ptr %p\n  %v = load i32, ptr " + from +
+      "\n  %more = icmp eq i32 %v, 0\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+  return run(kernel(3, body), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends;
+}
+
+TEST(Lockstep, WhereACountIsWrittenToMayDecide) {
+  EXPECT_FALSE(writing_where_counts_say_waits("  %where = shl i32 %count, 2\n")) << "places in turn";
+  EXPECT_TRUE(writing_where_counts_say_waits("  %where = and i32 %count, 1\n"));
+  EXPECT_FALSE(writing_where_counts_say_waits("  %where = and i32 %count, 1\n", "%a2")) << "another object";
+}
+
 TEST(Lockstep, ASumOfFloatingPointNumbersMayStayAsItIs) {
   const std::string sum =
       "  %sum = atomicrmw fadd ptr %a0, float 1.0 monotonic\n  %is_beyond = fcmp ogt float %sum, 100.0\n"
