@@ -102,6 +102,29 @@ TEST_F(Cluster, GridIsOfWholeClusters) {
   EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch("pairs", {3}, {0}));
 }
 
+TEST_F(Cluster, ANodesNextShapeHasToFitThoseThatItHas) {
+  CUgraph graph = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphCreate)(&graph, 0));
+  CUdeviceptr out = out_->device();
+  void* parameters[] = {&out};
+  CUDA_KERNEL_NODE_PARAMS params{};
+  params.func = function("plain");
+  params.gridDimX = 4;
+  params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+  params.kernelParams = parameters;
+  CUgraphNode node = nullptr;
+  ASSERT_SUCCESS(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params));
+  CUkernelNodeAttrValue cluster{};
+  cluster.clusterDim = {2, 1, 1};
+  EXPECT_SUCCESS(CU(cuGraphKernelNodeSetAttribute)(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster));
+  params.gridDimX = 3;
+  EXPECT_CUDA_ERROR(CUDA_ERROR_INVALID_CLUSTER_SIZE, CU(cuGraphKernelNodeSetParams)(node, &params));
+  cluster.clusterDim = {0, 0, 0};
+  EXPECT_SUCCESS(CU(cuGraphKernelNodeSetAttribute)(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster));
+  EXPECT_SUCCESS(CU(cuGraphKernelNodeSetParams)(node, &params));
+  EXPECT_SUCCESS(CU(cuGraphDestroy)(graph));
+}
+
 TEST_F(Cluster, LargeOnesHaveToBeAllowed) {
   const CUfunction kernel = function("plain");
   EXPECT_SUCCESS(launch(kernel, {8}, {8}));

@@ -6,6 +6,7 @@
 #include "softgpu/api/code/functions.hpp"
 #include "softgpu/api/graphs/graphs.hpp"
 #include "softgpu/api/memory/pools.hpp"
+#include "softgpu/runtime/code/cluster.hpp"
 #include "softgpu/runtime/code/module.hpp"
 
 namespace softgpu::api {
@@ -31,6 +32,9 @@ void set_kernel(GraphNode& node, const CUDA_KERNEL_NODE_PARAMS_v3& params) {
   auto work = std::get<runtime::KernelWork>(
       work_of(node_params(CU_GRAPH_NODE_TYPE_KERNEL, &NodeParams::kernel, params), node.graph()));
   keep_attributes(work, before);
+  if (work.request.cluster)
+    (void)runtime::cluster_of(work.function->facts(), work.function->settings(), work.request.grid,
+                              work.request.cluster);
   work.updatable = before.updatable;
   node.set_work(std::move(work));
 }

@@ -5,6 +5,7 @@
 #include "core/base/deferred.hpp"
 #include "core/graph/add_nodes.hpp"
 #include "core/stream/captures.hpp"
+#include "core/stream/graph_changes.hpp"
 #include "driver/capture_failures.hpp"
 #include "driver/release.hpp"
 #include "support/log.hpp"
@@ -54,7 +55,10 @@ void leave_capture(GraphBuilderResource& builder, State next) noexcept {
 
 void remove_unwanted(GraphBuilderResource& builder) noexcept {
   for (const CUgraphNode node : builder.capture->unwanted) {
-    driver::release<&Api::cuGraphDestroyNode>(node);
+    {
+      const GraphChange change;
+      driver::release<&Api::cuGraphDestroyNode>(node);
+    }
     const auto known = builder.graph->records.find(node);
     if (known != builder.graph->records.end()) detach(builder.graph->handle, known->second->attachment);
     builder.graph->forget(node);
@@ -117,7 +121,10 @@ void abandon_capture(GraphBuilderResource& builder) noexcept {
     return forget_captured(builder);
   }
   CUgraph graph = nullptr;
-  const driver::Released ended = driver::try_release<&Api::cuStreamEndCapture>(stream, &graph);
+  const driver::Released ended = [&] {
+    const GraphChange change;
+    return driver::try_release<&Api::cuStreamEndCapture>(stream, &graph);
+  }();
   if (ended && builder.kind == Kind::primary) take_abandoned(builder, graph);
   if (!ended) {
     if (driver::is_capture_error(ended.code)) {
@@ -172,6 +179,7 @@ void begin_capture(GraphBuilderResource& builder, CaptureMode mode) {
     if (builder.is_broken_body)
       throw WrongState(text("beginning to capture ", builder.stream,
                             ": the capture of this conditional body broke; build the graph anew that it is a body of"));
+    const GraphChange change;
     driver::call<&Api::cuStreamBeginCaptureToGraph>(
         doing, stream, builder.graph->handle, static_cast<const CUgraphNode*>(nullptr),
         static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{0}, native_mode(mode));
@@ -217,7 +225,10 @@ void check_bodies(GraphBuilderResource& builder) {
 
 void end_capture(GraphBuilderResource& builder) {
   CUgraph graph = nullptr;
-  const CUresult result = driver::try_call<&Api::cuStreamEndCapture>(origin(builder), &graph);
+  const CUresult result = [&] {
+    const GraphChange change;
+    return driver::try_call<&Api::cuStreamEndCapture>(origin(builder), &graph);
+  }();
   if (result == CUDA_SUCCESS) {
     remove_unwanted(builder);
     leave_capture(builder, State::ended);
@@ -246,6 +257,7 @@ std::shared_ptr<NodeRecord> add_captured_node(GraphBuilderResource& builder, con
       add_node(*builder.graph, point.after, request, point.edges, &builder.capture->unwanted);
   try {
     if (complete) complete(*node);
+    const GraphChange change;
     driver::call<&Api::cuStreamUpdateCaptureDependencies>(Doing{[&] { return text(doing, " on ", builder.stream); }},
                                                           builder.stream.handle(), &node->handle,
                                                           static_cast<const CUgraphEdgeData*>(nullptr), std::size_t{1},

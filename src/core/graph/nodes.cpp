@@ -54,8 +54,16 @@ bool is_of(const GraphNode& node, GraphNodeType type) { return node.is_valid() &
 
 void set_kernel(const GraphNode& node, const LaunchConfig& config, NodeRequest request) {
   const LaunchConfig before = core::kernel_attributes(GraphAccess::node(node).handle);
-  set(node, std::move(request));
-  core::set_kernel_attributes(node.handle(), config, before);
+  LaunchConfig between = before;
+  if (config.cluster != before.cluster) between.cluster.reset();  // the shape need not fit those that are there
+  core::set_kernel_attributes(node.handle(), between, before);
+  try {
+    set(node, std::move(request));
+  } catch (...) {
+    core::set_kernel_attributes(node.handle(), before, between);
+    throw;
+  }
+  core::set_kernel_attributes(node.handle(), config, between);
   if (!core::have_same_fixed_attributes(config, before))
     GraphAccess::node(node).last_change_of_fixed_attributes = core::count_change_of_fixed_attributes();
 }

@@ -4,17 +4,17 @@ namespace cuprum::core {
 namespace {
 
 // Never destroyed: buffers go until the end of the process.
-std::shared_mutex& graphs() {
-  static auto* const mutex = new std::shared_mutex;
+std::mutex& turns() {
+  static auto* const mutex = new std::mutex;
   return *mutex;
 }
 
 }  // namespace
 
 GraphChange::GraphChange() noexcept {
-  if (is_something_captured()) alone_ = std::unique_lock(graphs());
+  if (is_something_captured()) turn_ = std::unique_lock(turns());
 }
 
-void QueuingWork::enter() noexcept { with_others_ = std::shared_lock(graphs()); }
+void QueuingWork::enter() noexcept { turn_ = std::unique_lock(turns()); }
 
 }  // namespace cuprum::core

@@ -1,30 +1,29 @@
-// Who may touch a graph that is being captured into.
+// Who may touch a graph that is being captured into: one thread at a time.
 //
-// Several threads may queue work that becomes part of one graph, which drivers see to. They need not for calls that
-// take the graph by its handle, and that is how what can't be captured is added to it: NVIDIA's crashes when one thread
-// does that while another one allocates memory on a captured stream. So these calls come one at a time, and not while
-// something is queued on a captured stream.
+// Several threads may queue work that becomes part of one graph. Drivers see to that as long as all of it is queued on
+// streams; but what can't be captured is added to the graph by its handle, which they leave to the program, and
+// NVIDIA's crashes when that and the capture of memory that is allocated meet. So all these calls take turns.
 #pragma once
 
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 
 #include "core/stream/captures.hpp"
 
 namespace cuprum::core {
 
-/// Around a call that changes a graph by its handle, and nothing else. Costs a load when nothing is captured.
+/// Around a call that changes a graph by its handle, or that begins or ends a capture, and nothing else. Costs a load
+/// when nothing is captured.
 class GraphChange {
  public:
   GraphChange() noexcept;
 
  private:
-  std::unique_lock<std::shared_mutex> alone_;
+  std::unique_lock<std::mutex> turn_;
 };
 
-/// Around a call that queues something on a stream. Costs a load when nothing is captured. What other streams do may
-/// take long, and is nobody's business here.
+/// Around a call that queues something on a stream. Costs a load when nothing is captured. What is queued on streams
+/// that are not captured may take long, and is nobody's business here.
 class QueuingWork {
  public:
   explicit QueuingWork(const Queue& stream) {
@@ -40,7 +39,7 @@ class QueuingWork {
  private:
   void enter() noexcept;
 
-  std::shared_lock<std::shared_mutex> with_others_;
+  std::unique_lock<std::mutex> turn_;
 };
 
 }  // namespace cuprum::core
