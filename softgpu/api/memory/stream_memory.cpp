@@ -11,7 +11,7 @@ namespace softgpu::api {
 namespace {
 
 using runtime::MemoryOperation;
-using Kind = MemoryOperation::Kind;
+using Operation = MemoryOperation::Kind;
 
 void perform(const MemoryOperation& operation, CUstream stream, NullStream null) {
   const auto found = find_stream(stream, null);
@@ -25,11 +25,11 @@ MemoryOperation operation_of(const CUstreamBatchMemOpParams& request) {
   const auto& wait = request.waitValue;
   const auto& write = request.writeValue;
   switch (request.operation) {
-    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return {Kind::wait, wait.address, 4, wait.value, wait.flags};
-    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return {Kind::wait, wait.address, 8, wait.value64, wait.flags};
-    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return {Kind::write, write.address, 4, write.value, write.flags};
-    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return {Kind::write, write.address, 8, write.value64, write.flags};
-    case CU_STREAM_MEM_OP_BARRIER: return {.kind = Kind::barrier, .flags = request.memoryBarrier.flags};
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return {Operation::wait, wait.address, 4, wait.value, wait.flags};
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return {Operation::wait, wait.address, 8, wait.value64, wait.flags};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return {Operation::write, write.address, 4, write.value, write.flags};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return {Operation::write, write.address, 8, write.value64, write.flags};
+    case CU_STREAM_MEM_OP_BARRIER: return {.kind = Operation::barrier, .flags = request.memoryBarrier.flags};
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
       throw Failure(CUDA_ERROR_NOT_SUPPORTED, "softgpu has no remote writes to flush");
     default: throw Failure(CUDA_ERROR_INVALID_VALUE, "no such memory operation");
@@ -59,19 +59,19 @@ extern "C" {
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitValue32_v2, _ptsz,
                               (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
-                              [&] { perform({Kind::wait, address, 4, value, flags}, stream, null_stream); })
+                              [&] { perform({Operation::wait, address, 4, value, flags}, stream, null_stream); })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWaitValue64_v2, _ptsz,
                               (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
-                              [&] { perform({Kind::wait, address, 8, value, flags}, stream, null_stream); })
+                              [&] { perform({Operation::wait, address, 8, value, flags}, stream, null_stream); })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWriteValue32_v2, _ptsz,
                               (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
-                              [&] { perform({Kind::write, address, 4, value, flags}, stream, null_stream); })
+                              [&] { perform({Operation::write, address, 4, value, flags}, stream, null_stream); })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamWriteValue64_v2, _ptsz,
                               (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
-                              [&] { perform({Kind::write, address, 8, value, flags}, stream, null_stream); })
+                              [&] { perform({Operation::write, address, 8, value, flags}, stream, null_stream); })
 
 SOFTGPU_FOR_BOTH_NULL_STREAMS(cuStreamBatchMemOp_v2, _ptsz,
                               (CUstream stream, unsigned count, CUstreamBatchMemOpParams* requests, unsigned flags),
