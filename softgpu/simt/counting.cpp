@@ -93,29 +93,31 @@ void for_each_load_of(const StoreInst& store, const Deciding& deciding, Visit vi
   }
 }
 
-// A count that starts again only when it has been through all numbers there are.
-bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding) {
+// Whether a value made of the count starts again only when that has been through all numbers there are.
+bool still_counts(const AtomicRMWInst& rmw, const Instruction& instruction) {
   const auto* addend = dyn_cast<ConstantInt>(rmw.getValOperand());
-  const auto still_counts = [&](const Instruction& instruction) {
-    if (isa<PHINode, FreezeInst, ZExtInst, SExtInst>(instruction)) return true;
-    if (isa<TruncInst>(instruction))
-      return rmw.getOperation() == AtomicRMWInst::UIncWrap ||
-             (addend && addend->getValue().countr_zero() < instruction.getType()->getScalarSizeInBits());
-    if (instruction.getOpcode() == Instruction::Shl) return isa<ConstantInt>(instruction.getOperand(1));
-    return instruction.getOpcode() == Instruction::Add || isa<GetElementPtrInst, IntToPtrInst>(instruction);
-  };
+  if (isa<PHINode, FreezeInst, ZExtInst, SExtInst, GetElementPtrInst, IntToPtrInst>(instruction)) return true;
+  if (isa<TruncInst>(instruction))
+    return rmw.getOperation() == AtomicRMWInst::UIncWrap ||
+           (addend && addend->getValue().countr_zero() < instruction.getType()->getScalarSizeInBits());
+  if (instruction.getOpcode() == Instruction::Shl) return isa<ConstantInt>(instruction.getOperand(1));
+  return instruction.getOpcode() == Instruction::Add;
+}
+
+// Whether all that decides asks for nothing but an order of the count. Adds the stores that it goes into.
+bool is_only_compared(const Value& start, const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding,
+                      SmallVectorImpl<const StoreInst*>& stores) {
   SmallPtrSet<const Value*, 8> seen;
-  SmallVector<const Value*, 8> work{&rmw};
+  SmallVector<const Value*, 8> work{&start};
   while (!work.empty()) {
     const Value* count = work.pop_back_val();
     if (!seen.insert(count).second) continue;
     for (const User* user : count->users()) {
       const auto* instruction = cast<Instruction>(user);
-      // It comes back from memory in work queues, where one thread counts for all of its block.
       if (const auto* store = dyn_cast<StoreInst>(instruction); store && store->getValueOperand() == count)
-        for_each_load_of(*store, deciding, [&](const LoadInst& load) { work.push_back(&load); });
+        stores.push_back(store);
       if (!deciding.contains(instruction)) continue;
-      const bool counts = still_counts(*instruction);
+      const bool counts = still_counts(rmw, *instruction);
       if (!counts && !asks_for_an_order(*instruction)) return false;
       // What else goes in may not run away from the count.
       const bool is_way = isa<PHINode>(instruction);
@@ -127,6 +129,21 @@ bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Decidin
     }
   }
   return true;
+}
+
+// A count that starts again only when it has been through all numbers there are. It comes back from memory in work
+// queues, where one thread counts for all of its block.
+bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding,
+                       const Deciding& deciding_by_objects) {
+  SmallVector<const StoreInst*, 4> stores;
+  if (!is_only_compared(rmw, rmw, loop, deciding, stores)) return false;
+  SmallPtrSet<const LoadInst*, 4> seen;
+  bool passes = true;
+  while (passes && !stores.empty())
+    for_each_load_of(*stores.pop_back_val(), deciding_by_objects, [&](const LoadInst& load) {
+      if (seen.insert(&load).second) passes &= is_only_compared(load, rmw, loop, deciding_by_objects, stores);
+    });
+  return passes;
 }
 
 // The count goes round in 0…bound: it has to be on both sides of each limit.
@@ -168,14 +185,16 @@ bool changes_by_itself(const Value& value, const Loop& loop) {
   return false;
 }
 
-bool counts_to_an_end(const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding) {
+bool counts_to_an_end(const AtomicRMWInst& rmw, const Loop& loop, const Deciding& deciding,
+                      const Deciding& deciding_by_objects) {
   if (is_undone(rmw, loop)) return false;
   const auto* addend = dyn_cast<ConstantInt>(rmw.getValOperand());
   switch (rmw.getOperation()) {
     case AtomicRMWInst::Add:
-    case AtomicRMWInst::Sub: return bits_if_never_zero(*rmw.getValOperand()) && passes_its_limits(rmw, loop, deciding);
+    case AtomicRMWInst::Sub:
+      return bits_if_never_zero(*rmw.getValOperand()) && passes_its_limits(rmw, loop, deciding, deciding_by_objects);
     case AtomicRMWInst::UIncWrap:
-      if (addend && addend->isMinusOne()) return passes_its_limits(rmw, loop, deciding);
+      if (addend && addend->isMinusOne()) return passes_its_limits(rmw, loop, deciding, deciding_by_objects);
       return has_limits_within_bound(rmw, deciding);
     case AtomicRMWInst::UDecWrap: return has_limits_within_bound(rmw, deciding);
     default: return false;  // a sum of floating-point numbers may stay as it is

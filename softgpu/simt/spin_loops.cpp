@@ -48,25 +48,6 @@ bool comes_from(const Value& value, const Instruction& source, const Loop& loop)
   return false;
 }
 
-// Repeating it does not bring its thread any further.
-bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const SmallPtrSetImpl<const Instruction*>& deciding) {
-  switch (rmw.getOperation()) {
-    case AtomicRMWInst::Add:
-    case AtomicRMWInst::Sub:
-    case AtomicRMWInst::UIncWrap:
-    case AtomicRMWInst::UDecWrap: return !counts_to_an_end(rmw, loop, deciding);
-    case AtomicRMWInst::Xchg:  // of what was found, at the place that says: things change places, as in a hash table
-    case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
-    case AtomicRMWInst::Min:
-    case AtomicRMWInst::UMax:
-    case AtomicRMWInst::UMin:
-    case AtomicRMWInst::FMax:
-    case AtomicRMWInst::FMin:
-      return !comes_from(*rmw.getValOperand(), rmw, loop) || !comes_from(*rmw.getPointerOperand(), rmw, loop);
-    default: return true;
-  }
-}
-
 // The value that was found in memory, whichever way it has come from the last iteration.
 bool is_what_was_found(const Value& value, const AtomicCmpXchgInst& swap, const Loop& loop) {
   SmallPtrSet<const Value*, 8> seen;
@@ -169,14 +150,6 @@ bool looks_at_others(const Instruction& instruction, const Contents& contents) {
   return isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction);
 }
 
-// … and does not get to what the loop waits for without.
-bool waits_for_others(const Instruction& instruction, const Contents& contents,
-                      const SmallPtrSetImpl<const Instruction*>& deciding) {
-  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) return waits_for_others(*rmw, contents.loop, deciding);
-  if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, contents.loop);
-  return looks_at_others(instruction, contents);
-}
-
 // The branches, in the loop, that control has come through for certain when it is here.
 template <typename Visit>
 void for_each_branch_above(const BasicBlock* block, const Loop& loop, const DominatorTree& dominators, Visit visit) {
@@ -201,17 +174,23 @@ const Value* seen_by(const LoadInst& load, const Instruction& instruction) {
   return cast<AtomicCmpXchgInst>(instruction).getNewValOperand();
 }
 
+// Which stores a load may find: all that nothing shows to be elsewhere, or those through pointers that are made of the
+// same ones.
+enum class Through { any_pointers, pointers_alike };
+
 // What the loop writes where a plain load may find it, and what decides whether it does.
 template <typename Visit>
-void for_each_write_seen(const LoadInst& load, const Loop& loop, const DominatorTree& dominators, Visit visit) {
+void for_each_write_seen(const LoadInst& load, const Loop& loop, const DominatorTree& dominators, Through pointers,
+                         Visit visit) {
   for (const BasicBlock* block : loop.blocks())
     for (const Instruction& instruction : *block) {
       const Value* seen = seen_by(load, instruction);
       if (!seen) continue;
-      visit(seen);
-      // Where it is written decides only whether it is there.
       const Value* place = written_place(instruction);
-      if (may_be_of_one_object(*place, *load.getPointerOperand())) visit(place);
+      const bool are_alike = may_be_of_one_object(*place, *load.getPointerOperand());
+      if (pointers == Through::pointers_alike && !are_alike) continue;
+      visit(seen);
+      if (are_alike) visit(place);  // which decides whether it is there
       for_each_branch_above(block, loop, dominators, visit);
     }
 }
@@ -237,7 +216,8 @@ void for_each_deciding_branch(const PHINode& phi, const Loop& loop, const Domina
 using Instructions = SmallPtrSet<const Instruction*, 32>;
 
 // All in the loop that its end depends on.
-Instructions deciding_instructions(const Loop& loop, const DominatorTree& dominators) {
+Instructions deciding_instructions(const Loop& loop, const DominatorTree& dominators,
+                                   Through pointers = Through::any_pointers) {
   SmallVector<BasicBlock*, 4> exiting;
   loop.getExitingBlocks(exiting);
   Instructions seen;
@@ -251,15 +231,47 @@ Instructions deciding_instructions(const Loop& loop, const DominatorTree& domina
     const Instruction* instruction = work.pop_back_val();
     for (const Value* operand : instruction->operand_values()) follow(operand);
     if (const auto* phi = dyn_cast<PHINode>(instruction)) for_each_deciding_branch(*phi, loop, dominators, follow);
-    if (const auto* load = dyn_cast<LoadInst>(instruction)) for_each_write_seen(*load, loop, dominators, follow);
+    if (const auto* load = dyn_cast<LoadInst>(instruction))
+      for_each_write_seen(*load, loop, dominators, pointers, follow);
   }
   return seen;
+}
+
+// Repeating it does not bring its thread any further.
+bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const DominatorTree& dominators,
+                      const Instructions& deciding) {
+  switch (rmw.getOperation()) {
+    case AtomicRMWInst::Add:
+    case AtomicRMWInst::Sub:
+    case AtomicRMWInst::UIncWrap:
+    case AtomicRMWInst::UDecWrap:
+      return !counts_to_an_end(rmw, loop, deciding, deciding_instructions(loop, dominators, Through::pointers_alike));
+    case AtomicRMWInst::Xchg:  // of what was found, at the place that says: things change places, as in a hash table
+    case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
+    case AtomicRMWInst::Min:
+    case AtomicRMWInst::UMax:
+    case AtomicRMWInst::UMin:
+    case AtomicRMWInst::FMax:
+    case AtomicRMWInst::FMin:
+      return !comes_from(*rmw.getValOperand(), rmw, loop) || !comes_from(*rmw.getPointerOperand(), rmw, loop);
+    default: return true;
+  }
+}
+
+// … and does not get to what the loop waits for without.
+bool waits_for_others(const Instruction& instruction, const Contents& contents, const DominatorTree& dominators,
+                      const Instructions& deciding) {
+  if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction))
+    return waits_for_others(*rmw, contents.loop, dominators, deciding);
+  if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, contents.loop);
+  return looks_at_others(instruction, contents);
 }
 
 bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   const Instructions deciding = deciding_instructions(loop, dominators);
   const Contents contents(loop);
-  return any_of(deciding, [&](const Instruction* one) { return waits_for_others(*one, contents, deciding); });
+  return any_of(deciding,
+                [&](const Instruction* one) { return waits_for_others(*one, contents, dominators, deciding); });
 }
 
 bool may_be_spin_loop(const Loop& loop, const DominatorTree& dominators) {

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI::checkpoint {
@@ -18,11 +19,11 @@ void call(const Process& process, const char* verb, Arguments... arguments) {
                       arguments...);
 }
 
-constexpr const char* kNames[] = {"running", "locked", "checkpointed", "failed"};
-
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, ProcessState state) { return out << kNames[static_cast<int>(state)]; }
+std::ostream& operator<<(std::ostream& out, ProcessState state) {
+  return support::print_word(out, {"running", "locked", "checkpointed", "failed"}, state);
+}
 
 std::ostream& operator<<(std::ostream& out, const Process& process) {
   return out << "<Process " << process.pid() << ">";

@@ -10,6 +10,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "driver/release.hpp"
 #include "support/c_string.hpp"
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::inline CUPRUM_ABI {
@@ -190,8 +191,7 @@ CUlib_st* ObjectCode::handle() const {
 }
 
 std::ostream& operator<<(std::ostream& out, Target target) {
-  constexpr const char* names[] = {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"};
-  return out << names[static_cast<int>(target)];
+  return support::print_word(out, {"ptx", "cubin", "ltoir", "fatbin", "object", "library", "pch"}, target);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

@@ -13,6 +13,7 @@
 #include "core/compile/program_options.hpp"
 #include "core/compile/program_resource.hpp"
 #include "core/program_cache/use.hpp"
+#include "support/enumeration.hpp"
 #include "support/read_file.hpp"
 #include "support/text.hpp"
 
@@ -156,6 +157,8 @@ Program::Program(std::string_view source, ProgramOptions options)
 
 Program::Program(std::string_view source, SourceCodeType type, ProgramOptions options) {
   if (source.empty()) throw InvalidArgument(text("the source of program '", options.name, "' is empty"));
+  if (type != SourceCodeType::cxx && type != SourceCodeType::ptx && type != SourceCodeType::nvvm)
+    throw InvalidArgument(text("the source of program '", options.name, "' is ", type, ": it can be c++, ptx or nvvm"));
   if (type != SourceCodeType::nvvm) check_text(source, options.name);
   for (const ExtraSource& extra : options.extra_sources) {
     if (extra.source.empty()) {
@@ -217,12 +220,14 @@ namespace cuprum::core {
 
 const char* title(SourceCodeType type) {
   constexpr const char* titles[] = {"CUDA C++", "PTX", "NVVM IR"};
-  return titles[static_cast<int>(type)];
+  const char* const* title = support::entry_of(titles, type);
+  return title ? *title : "an unknown kind";
 }
 
 const char* title(CompilerBackendType backend) {
   constexpr const char* titles[] = {"NVRTC", "libNVVM", "nvJitLink", "the driver's linker"};
-  return titles[static_cast<int>(backend)];
+  const char* const* title = support::entry_of(titles, backend);
+  return title ? *title : "an unknown kind";
 }
 
 }  // namespace cuprum::core
@@ -230,18 +235,15 @@ const char* title(CompilerBackendType backend) {
 namespace cuprum::inline CUPRUM_ABI {
 
 std::ostream& operator<<(std::ostream& out, SourceCodeType type) {
-  constexpr const char* words[] = {"c++", "ptx", "nvvm"};
-  return out << words[static_cast<int>(type)];
+  return support::print_word(out, {"c++", "ptx", "nvvm"}, type);
 }
 
 std::ostream& operator<<(std::ostream& out, CompilerBackendType backend) {
-  constexpr const char* words[] = {"NVRTC", "NVVM", "nvJitLink", "driver"};
-  return out << words[static_cast<int>(backend)];
+  return support::print_word(out, {"NVRTC", "NVVM", "nvJitLink", "driver"}, backend);
 }
 
 std::ostream& operator<<(std::ostream& out, PCHStatusType status) {
-  constexpr const char* words[] = {"created", "not_attempted", "failed"};
-  return out << words[static_cast<int>(status)];
+  return support::print_word(out, {"created", "not_attempted", "failed"}, status);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI

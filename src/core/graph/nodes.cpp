@@ -1,5 +1,6 @@
 #include <cuprum/graph/definition.hpp>
 #include <cuprum/graph/nodes.hpp>
+#include <functional>
 
 #include "core/code/captured_kernels.hpp"
 #include "core/code/kernel_resource.hpp"
@@ -52,12 +53,16 @@ void set(const GraphNode& node, NodeRequest request) {
 
 bool is_of(const GraphNode& node, GraphNodeType type) { return node.is_valid() && node.type() == type; }
 
-void set_kernel(const GraphNode& node, const LaunchConfig& config, NodeRequest request) {
+// `renew` is called behind a change of the node, with which what the driver has told of it before is gone.
+void set_kernel(
+    const GraphNode& node, const LaunchConfig& config, NodeRequest request,
+    const std::function<void(NodeRequest&)>& renew = [](NodeRequest&) {}) {
   const LaunchConfig before = core::kernel_attributes(GraphAccess::node(node).handle);
   LaunchConfig between = before;
   if (config.cluster != before.cluster) between.cluster.reset();  // the shape need not fit those that are there
   core::set_kernel_attributes(node.handle(), between, before);
   try {
+    renew(request);
     set(node, std::move(request));
   } catch (...) {
     core::set_kernel_attributes(node.handle(), before, between);
@@ -128,15 +133,17 @@ LaunchConfig KernelNode::config() const {
 
 void KernelNode::update(const LaunchConfig& config) const {
   const Kernel kernel = this->kernel();
-  CUDA_KERNEL_NODE_PARAMS before = kernel_params(*this);
   ContextGuard guard(core::ContextChoice::current());
   // The arguments were compared with the kernel's parameters before: no sizes.
   const std::size_t count = kernel.known_arguments_info() ? kernel.known_arguments_info()->size() : 0;
   NodeRequest request =
-      core::kernel_request(guard.context(), config, kernel, {before.kernelParams, nullptr, count}, {});
-  request.params.kernel.extra = before.extra;
+      core::kernel_request(guard.context(), config, kernel, {kernel_params(*this).kernelParams, nullptr, count}, {});
   request.owners = GraphAccess::node(*this).attachment.owners;
-  set_kernel(*this, config, std::move(request));
+  set_kernel(*this, config, std::move(request), [this](NodeRequest& renewed) {
+    const CUDA_KERNEL_NODE_PARAMS now = kernel_params(*this);
+    renewed.params.kernel.kernelParams = now.kernelParams;
+    renewed.params.kernel.extra = now.extra;
+  });
 }
 
 void KernelNode::replace(const cuprum::detail::ArgumentList& arguments, cuprum::detail::KeptBuffers buffers) const {

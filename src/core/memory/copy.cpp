@@ -6,6 +6,7 @@
 #include "core/memory/location.hpp"
 #include "core/stream/queue_call.hpp"
 #include "core/stream/resources.hpp"
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -54,7 +55,12 @@ CUmemcpyAttributes cu_attributes(const CopyOptions& options) {
   constexpr CUmemcpySrcAccessOrder orders[] = {
       CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, CU_MEMCPY_SRC_ACCESS_ORDER_ANY};
   CUmemcpyAttributes attributes{};
-  attributes.srcAccessOrder = orders[static_cast<std::size_t>(options.src_access_order)];
+  const CUmemcpySrcAccessOrder* order = support::entry_of(orders, options.src_access_order);
+  if (!order) {
+    throw InvalidArgument(
+        text("CopyOptions::src_access_order is none of its values, but ", static_cast<int>(options.src_access_order)));
+  }
+  attributes.srcAccessOrder = *order;
   if (options.src_location_hint) attributes.srcLocHint = cu_location(*options.src_location_hint);
   if (options.dst_location_hint) attributes.dstLocHint = cu_location(*options.dst_location_hint);
   if (options.overlap_mode == MemcpyOverlapMode::prefer_overlap_with_compute)

@@ -4,36 +4,32 @@
 #include <cuprum/virtual_memory_resource.hpp>
 #include <ostream>
 
+#include "support/enumeration.hpp"
+
 namespace cuprum::inline CUPRUM_ABI {
-namespace {
 
-template <typename Enumeration, std::size_t Count>
-std::ostream& print_word(std::ostream& out, Enumeration value, const char* const (&words)[Count]) {
-  return out << words[static_cast<std::size_t>(value)];
-}
-
-}  // namespace
+using support::print_word;
 
 std::ostream& operator<<(std::ostream& out, LocationType type) {
-  return print_word(out, type, {"device", "host", "host_numa", "host_numa_current"});
+  return print_word(out, {"device", "host", "host_numa", "host_numa_current"}, type);
 }
 
 std::ostream& operator<<(std::ostream& out, ManagedMemoryLocationType type) {
-  return print_word(out, type, {"device", "host", "host_numa"});
+  return print_word(out, {"device", "host", "host_numa"}, type);
 }
 
 std::ostream& operator<<(std::ostream& out, VirtualMemoryAllocationType type) {
-  return print_word(out, type, {"pinned", "managed"});
+  return print_word(out, {"pinned", "managed"}, type);
 }
 
 std::ostream& operator<<(std::ostream& out, VirtualMemoryHandleType type) {
-  return print_word(out, type, {"posix_fd", "win32_kmt", "fabric"});
+  return print_word(out, {"posix_fd", "win32_kmt", "fabric"}, type);
 }
 
 std::ostream& operator<<(std::ostream& out, VirtualMemoryGranularityType type) {
-  return print_word(out, type, {"minimum", "recommended"});
+  return print_word(out, {"minimum", "recommended"}, type);
 }
 
-std::ostream& operator<<(std::ostream& out, VirtualMemoryAccessType type) { return print_word(out, type, {"rw", "r"}); }
+std::ostream& operator<<(std::ostream& out, VirtualMemoryAccessType type) { return print_word(out, {"rw", "r"}, type); }
 
 }  // namespace cuprum::inline CUPRUM_ABI

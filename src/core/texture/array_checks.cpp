@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/texture/checks.hpp"
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -34,7 +35,10 @@ constexpr Format formats[] = {
     {ArrayFormatType::float32, CU_AD_FORMAT_FLOAT, 4},
 };
 
-const Format& entry(ArrayFormatType format) { return formats[static_cast<std::size_t>(format)]; }
+const Format& entry(ArrayFormatType format) {
+  if (const Format* known = support::entry_of(formats, format)) return *known;
+  throw InvalidArgument(text("the format of an array is ", format));
+}
 
 /// The largest extent of an axis: a property of devices.
 struct Limit {

@@ -1,34 +1,28 @@
 #include <cuprum/texture/enums.hpp>
-#include <iterator>
 #include <ostream>
 
+#include "support/enumeration.hpp"
+
 namespace cuprum::inline CUPRUM_ABI::texture {
-namespace {
 
-template <typename Enumeration, std::size_t Count>
-std::ostream& print(std::ostream& out, Enumeration value, const char* const (&names)[Count]) {
-  const auto index = static_cast<std::size_t>(value);
-  return index < Count ? out << names[index] : out << "an unknown value (" << index << ")";
-}
-
-}  // namespace
+using support::print_word;
 
 std::ostream& operator<<(std::ostream& out, ArrayFormatType format) {
-  return print(out, format, {"uint8", "uint16", "uint32", "int8", "int16", "int32", "float16", "float32"});
+  return print_word(out, {"uint8", "uint16", "uint32", "int8", "int16", "int32", "float16", "float32"}, format);
 }
 
 std::ostream& operator<<(std::ostream& out, AddressModeType mode) {
-  return print(out, mode, {"wrap", "clamp", "mirror", "border"});
+  return print_word(out, {"wrap", "clamp", "mirror", "border"}, mode);
 }
 
-std::ostream& operator<<(std::ostream& out, FilterModeType mode) { return print(out, mode, {"point", "linear"}); }
+std::ostream& operator<<(std::ostream& out, FilterModeType mode) { return print_word(out, {"point", "linear"}, mode); }
 
 std::ostream& operator<<(std::ostream& out, ReadModeType mode) {
-  return print(out, mode, {"element_type", "normalized_float"});
+  return print_word(out, {"element_type", "normalized_float"}, mode);
 }
 
 std::ostream& operator<<(std::ostream& out, ResourceKind kind) {
-  return print(out, kind, {"array", "mipmapped_array", "linear", "pitch2d"});
+  return print_word(out, {"array", "mipmapped_array", "linear", "pitch2d"}, kind);
 }
 
 }  // namespace cuprum::inline CUPRUM_ABI::texture

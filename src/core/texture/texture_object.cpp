@@ -5,6 +5,7 @@
 #include "core/memory/buffer_resource.hpp"
 #include "core/texture/checks.hpp"
 #include "core/texture/resource_desc.hpp"
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 
 namespace cuprum::core {
@@ -47,7 +48,8 @@ namespace {
 CUaddress_mode cu_mode(texture::AddressModeType mode) {
   constexpr CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR,
                                       CU_TR_ADDRESS_MODE_BORDER};
-  return modes[static_cast<std::size_t>(mode)];
+  if (const CUaddress_mode* known = support::entry_of(modes, mode)) return *known;
+  throw InvalidArgument(support::text("an address mode of a texture is ", mode));
 }
 
 CUfilter_mode cu_mode(FilterModeType mode) {

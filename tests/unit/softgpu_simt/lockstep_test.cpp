@@ -165,8 +165,8 @@ bool counting_through_memory_waits(const std::string& from, const std::string& o
       "  %n = trunc i64 %p1 to i32\n  %next = getelementptr i32, ptr %a1, i32 1\n  br label %again\nagain:\n"
       "  %count = atomicrmw " +
       operation + " monotonic\n  store i32 %count, ptr %a1\n  %v = load i32, ptr " + from +
-      "\n  %odd = and i32 %v, 1\n" + "  %more = icmp " + asked +
-      "\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
+      "\n  %odd = and i32 %v, 1\n" + "  %other = and i32 %v, 6\n  store i32 %other, ptr %params\n  %more = icmp " +
+      asked + "\n  br i1 %more, label %again, label %end\nend:\n  ret void\n";
   return run(kernel(2, body), {.width = 8, .block = {64, 1, 1}, .compile_only = true}).suspends;
 }
 
