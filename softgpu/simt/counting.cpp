@@ -89,7 +89,7 @@ template <typename Visit>
 void for_each_load_of(const StoreInst& store, const Deciding& deciding, Visit visit) {
   for (const Instruction* instruction : deciding) {
     const auto* load = dyn_cast<LoadInst>(instruction);
-    if (load && may_be_of_one_object(*load->getPointerOperand(), *store.getPointerOperand())) visit(*load);
+    if (load && may_find(*load, store)) visit(*load);
   }
 }
 

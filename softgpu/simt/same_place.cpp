@@ -4,6 +4,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Instructions.h"
 
 namespace softgpu::simt {
@@ -48,11 +49,27 @@ SmallVector<const Value*, 4> objects_of(const Value& address) {
   return objects;
 }
 
+// Whether they are at constant distances from one pointer, as variables in shared memory are, and don't overlap.
+bool are_apart(const Instruction& write, const LoadInst& load) {
+  const DataLayout& layout = load.getDataLayout();
+  const Value *one = written_place(write), *other = load.getPointerOperand();
+  if (one->getType() != other->getType()) return false;
+  const unsigned bits = layout.getIndexTypeSizeInBits(one->getType());
+  APInt begin(bits, 0), other_begin(bits, 0);
+  const Value* base = one->stripAndAccumulateConstantOffsets(layout, begin, /*AllowNonInbounds=*/true);
+  if (base != other->stripAndAccumulateConstantOffsets(layout, other_begin, /*AllowNonInbounds=*/true)) return false;
+  const Value* written = isa<StoreInst>(write) ? write.getOperand(0) : write.getOperand(1);
+  const std::int64_t distance = (other_begin - begin).getSExtValue();
+  return distance >= static_cast<std::int64_t>(layout.getTypeStoreSize(written->getType())) ||
+         -distance >= static_cast<std::int64_t>(layout.getTypeStoreSize(load.getType()));
+}
+
 }  // namespace
 
-bool may_be_of_one_object(const Value& one, const Value& other) {
-  const auto others = objects_of(other);
-  return any_of(objects_of(one), [&](const Value* object) {
+bool may_find(const LoadInst& load, const Instruction& write) {
+  if (are_apart(write, load)) return false;
+  const auto others = objects_of(*load.getPointerOperand());
+  return any_of(objects_of(*written_place(write)), [&](const Value* object) {
     return any_of(others, [&](const Value* same) { return may_be_same_place(*object, *same); });
   });
 }

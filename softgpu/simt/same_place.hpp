@@ -1,7 +1,7 @@
 // Whether two pointers lead to one place in memory.
 #pragma once
 
-#include "llvm/IR/Instruction.h"
+#include "llvm/IR/Instructions.h"
 
 namespace softgpu::simt {
 
@@ -9,8 +9,9 @@ namespace softgpu::simt {
 // written there between: an atomic operation makes the compiler load again what the program has as one pointer.
 bool may_be_same_place(const llvm::Value& one, const llvm::Value& other);
 
-// Whether they are at some distance from one pointer, as places of one array are.
-bool may_be_of_one_object(const llvm::Value& one, const llvm::Value& other);
+// Whether the load may find what a store or an atomic operation writes, if each object has pointers of its own: both
+// places are at some distance from one pointer, as those of one array are, and not apart for certain.
+bool may_find(const llvm::LoadInst& load, const llvm::Instruction& write);
 
 // What the pointer is a constant distance from, as a pointer or a number.
 const llvm::Value* base_of(const llvm::Value& pointer);

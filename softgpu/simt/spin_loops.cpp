@@ -187,7 +187,7 @@ void for_each_write_seen(const LoadInst& load, const Loop& loop, const Dominator
       const Value* seen = seen_by(load, instruction);
       if (!seen) continue;
       const Value* place = written_place(instruction);
-      const bool are_alike = may_be_of_one_object(*place, *load.getPointerOperand());
+      const bool are_alike = may_find(load, instruction);
       if (pointers == Through::pointers_alike && !are_alike) continue;
       visit(seen);
       if (are_alike) visit(place);  // which decides whether it is there
