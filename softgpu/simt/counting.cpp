@@ -84,13 +84,14 @@ bool asks_for_an_order(const Instruction& instruction) {
   return compare && compare->isRelational();
 }
 
-// Visits the loads that the loop's end depends on and that may find what the store has written.
-template <typename Visit>
-void for_each_load_of(const StoreInst& store, const Deciding& deciding, Visit visit) {
+// The loads that the loop's end depends on and that may find what the store has written.
+SmallVector<const LoadInst*, 4> loads_of(const StoreInst& store, const Deciding& deciding) {
+  SmallVector<const LoadInst*, 4> loads;
   for (const Instruction* instruction : deciding) {
     const auto* load = dyn_cast<LoadInst>(instruction);
-    if (load && may_find(*load, store)) visit(*load);
+    if (load && may_find(*load, store)) loads.push_back(load);
   }
+  return loads;
 }
 
 // Whether a value made of the count starts again only when that has been through all numbers there are.
@@ -138,12 +139,11 @@ bool passes_its_limits(const AtomicRMWInst& rmw, const Loop& loop, const Decidin
   SmallVector<const StoreInst*, 4> stores;
   if (!is_only_compared(rmw, rmw, loop, deciding, stores)) return false;
   SmallPtrSet<const LoadInst*, 4> seen;
-  bool passes = true;
-  while (passes && !stores.empty())
-    for_each_load_of(*stores.pop_back_val(), deciding_by_objects, [&](const LoadInst& load) {
-      if (seen.insert(&load).second) passes &= is_only_compared(load, rmw, loop, deciding_by_objects, stores);
-    });
-  return passes;
+  while (!stores.empty()) {
+    for (const LoadInst* load : loads_of(*stores.pop_back_val(), deciding_by_objects))
+      if (seen.insert(load).second && !is_only_compared(*load, rmw, loop, deciding_by_objects, stores)) return false;
+  }
+  return true;
 }
 
 // The count goes round in 0…bound: it has to be on both sides of each limit.
@@ -162,10 +162,8 @@ bool has_limits_within_bound(const AtomicRMWInst& rmw, const Deciding& deciding)
   };
   return all_of(rmw.users(), [&](const User* user) {
     const auto* instruction = cast<Instruction>(user);
-    bool comes_back = false;
-    if (const auto* store = dyn_cast<StoreInst>(instruction))
-      for_each_load_of(*store, deciding, [&](const LoadInst&) { comes_back = true; });
-    if (comes_back) return false;
+    if (const auto* store = dyn_cast<StoreInst>(instruction); store && !loads_of(*store, deciding).empty())
+      return false;
     return !deciding.contains(instruction) ||
            (asks_for_an_order(*instruction) && is_within(*cast<ICmpInst>(instruction)));
   });

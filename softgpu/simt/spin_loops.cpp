@@ -238,14 +238,13 @@ Instructions deciding_instructions(const Loop& loop, const DominatorTree& domina
 }
 
 // Repeating it does not bring its thread any further.
-bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const DominatorTree& dominators,
-                      const Instructions& deciding) {
+bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const Instructions& deciding,
+                      const Instructions& deciding_by_objects) {
   switch (rmw.getOperation()) {
     case AtomicRMWInst::Add:
     case AtomicRMWInst::Sub:
     case AtomicRMWInst::UIncWrap:
-    case AtomicRMWInst::UDecWrap:
-      return !counts_to_an_end(rmw, loop, deciding, deciding_instructions(loop, dominators, Through::pointers_alike));
+    case AtomicRMWInst::UDecWrap: return !counts_to_an_end(rmw, loop, deciding, deciding_by_objects);
     case AtomicRMWInst::Xchg:  // of what was found, at the place that says: things change places, as in a hash table
     case AtomicRMWInst::Max:   // … or what is connected gets one name, as in a union of sets
     case AtomicRMWInst::Min:
@@ -259,19 +258,22 @@ bool waits_for_others(const AtomicRMWInst& rmw, const Loop& loop, const Dominato
 }
 
 // … and does not get to what the loop waits for without.
-bool waits_for_others(const Instruction& instruction, const Contents& contents, const DominatorTree& dominators,
-                      const Instructions& deciding) {
+bool waits_for_others(const Instruction& instruction, const Contents& contents, const Instructions& deciding,
+                      const Instructions& deciding_by_objects) {
   if (const auto* rmw = dyn_cast<AtomicRMWInst>(&instruction))
-    return waits_for_others(*rmw, contents.loop, dominators, deciding);
+    return waits_for_others(*rmw, contents.loop, deciding, deciding_by_objects);
   if (const auto* swap = dyn_cast<AtomicCmpXchgInst>(&instruction)) return !gets_through(*swap, contents.loop);
   return looks_at_others(instruction, contents);
 }
 
 bool is_spin_loop(const Loop& loop, const DominatorTree& dominators) {
   const Instructions deciding = deciding_instructions(loop, dominators);
+  Instructions by_objects;  // asked for only where something is counted
+  if (any_of(deciding, [](const Instruction* one) { return isa<AtomicRMWInst>(one); }))
+    by_objects = deciding_instructions(loop, dominators, Through::pointers_alike);
   const Contents contents(loop);
   return any_of(deciding,
-                [&](const Instruction* one) { return waits_for_others(*one, contents, dominators, deciding); });
+                [&](const Instruction* one) { return waits_for_others(*one, contents, deciding, by_objects); });
 }
 
 bool may_be_spin_loop(const Loop& loop, const DominatorTree& dominators) {

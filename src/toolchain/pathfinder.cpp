@@ -4,6 +4,7 @@
 #include <mutex>
 #include <ostream>
 
+#include "support/enumeration.hpp"
 #include "support/text.hpp"
 #include "toolchain/search.hpp"
 
@@ -76,7 +77,7 @@ void add_site_packages(std::string_view folder) {
   toolchain::add_site_packages(folder);
 }
 
-std::ostream& operator<<(std::ostream& out, Kind kind) { return out << kind_names[static_cast<int>(kind)]; }
-std::ostream& operator<<(std::ostream& out, Via via) { return out << via_names[static_cast<int>(via)]; }
+std::ostream& operator<<(std::ostream& out, Kind kind) { return support::print_word(out, kind_names, kind); }
+std::ostream& operator<<(std::ostream& out, Via via) { return support::print_word(out, via_names, via); }
 
 }  // namespace cuprum::inline CUPRUM_ABI::pathfinder

@@ -2,6 +2,8 @@
 // do.
 #include <gmock/gmock.h>
 
+#include <cuprum/checkpoint.hpp>
+
 #include "api/fixture.hpp"
 #include "api/printed.hpp"
 
@@ -22,7 +24,8 @@ TEST(Enumerations, PrintNumbersThatAreNoValue) {
         printed_99<checkpoint::ProcessState>(), printed_99<LocationType>(), printed_99<ManagedMemoryLocationType>(),
         printed_99<VirtualMemoryAllocationType>(), printed_99<VirtualMemoryHandleType>(),
         printed_99<VirtualMemoryGranularityType>(), printed_99<VirtualMemoryAccessType>(),
-        printed_99<texture::ArrayFormatType>(), printed_99<texture::AddressModeType>()})
+        printed_99<texture::ArrayFormatType>(), printed_99<texture::AddressModeType>(), printed_99<pathfinder::Kind>(),
+        printed_99<pathfinder::Via>()})
     EXPECT_EQ(printed, "an unknown value (99)");
 }
 

@@ -70,8 +70,10 @@ bool takes_part_in_capture(const Queue& stream) noexcept {
   if (!guard.entered()) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const driver::Released asked = driver::try_release<&driver::Api::cuStreamIsCapturing>(stream.handle, &status);
-  if (!asked && !driver::is_capture_error(asked.code)) asked.log();
-  return asked ? status != CU_STREAM_CAPTURE_STATUS_NONE : driver::is_capture_error(asked.code);
+  if (asked) return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  const bool is_of_captures = driver::is_capture_error(asked.code);
+  if (!is_of_captures) asked.log();
+  return is_of_captures;
 }
 
 void after_capture(const detail::Kept<detail::StreamResource>& stream, std::function<void()> release) {
