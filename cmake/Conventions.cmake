@@ -39,7 +39,7 @@ endif()
 set(_cuprum_link_options)
 if(CUPRUM_SANITIZE STREQUAL "address")
   # Null pointers and what is behind the end of an object AddressSanitizer finds as well, and the checks take a quarter of the compiler's time.
-  list(APPEND _cuprum_compile_options -fsanitize=address,undefined -fno-sanitize=vptr,null,object-size,pointer-overflow
+  list(APPEND _cuprum_compile_options -fsanitize=address,undefined -fno-sanitize=vptr,null,object-size
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   list(APPEND _cuprum_link_options -fsanitize=address,undefined)
 elseif(CUPRUM_SANITIZE STREQUAL "thread")
